@@ -1,0 +1,1 @@
+"""Rankers that choose the tools a prompt needs. A library of its own: knows nothing of MCP."""

@@ -1,0 +1,108 @@
+"""What a selector is. Knows nothing of MCP, of the gateway or of its settings.
+
+A selector ranks tools for a query. It is any object with a ``select`` method, sync or async::
+
+    class Longest:
+        def select(self, context: SelectionContext, tools: Sequence[Tool]) -> Selection:
+            best = sorted(tools, key=lambda tool: (-len(tool.description), tool.id))
+            return Selection(tuple(Pick(tool.id, 1.0, "long") for tool in best[: context.limit]), "by length")
+
+Rules, held by ``toolpick_selectors.testing.check_selector``: every pick is the id of a tool that was
+handed in, none twice, best first; at most ``context.limit`` picks; a sync selector gives the same
+answer for the same input. A selector must not keep Tool objects across calls: the same id may come
+back with another text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a tool."""
+
+    name: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What a selector sees of a tool.
+
+    ``id`` is unique in a catalog and opaque; ``name`` is the tool's own name at its server.
+    ``server`` is empty when naming it carries no information.
+    """
+
+    id: str
+    name: str
+    server: str = ""
+    title: str = ""
+    description: str = ""
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionContext:
+    """What the turn is about.
+
+    ``turn`` is an opaque id of the turn; ``query`` the prompt; ``conversation`` bounded excerpts of
+    what came before, oldest first; ``limit`` the most picks that may be returned (at least 1).
+    """
+
+    turn: str
+    query: str
+    conversation: tuple[str, ...] = ()
+    limit: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """One tool chosen: its id, a score (higher is better, comparable within one selection only), why."""
+
+    id: str
+    score: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Picks, best first, and one sentence that says how they came about.
+
+    ``degraded`` is empty, or says why a lesser method had to do (a model that could not be loaded).
+    No picks and no ``degraded`` means: the selector holds that no tool is needed.
+    """
+
+    picks: tuple[Pick, ...]
+    reason: str
+    degraded: str = ""
+
+
+class SelectionError(Exception):
+    """A selector can't rank. The message is one sentence: what failed, and what to do."""
+
+
+@runtime_checkable
+class Selector(Protocol):
+    """Ranks tools for a query, without I/O."""
+
+    def select(self, context: SelectionContext, tools: Sequence[Tool]) -> Selection:
+        """Pick at most ``context.limit`` of ``tools``, best first.
+
+        Raises:
+            SelectionError: the tools can't be ranked.
+        """
+        ...
+
+
+@runtime_checkable
+class AsyncSelector(Protocol):
+    """Ranks tools for a query, with I/O; may be cancelled at any await."""
+
+    def select(self, context: SelectionContext, tools: Sequence[Tool]) -> Awaitable[Selection]:
+        """As ``Selector.select``, awaited."""
+        ...
