@@ -52,12 +52,15 @@ class SelectionContext:
 
     ``turn`` is an opaque id of the turn; ``query`` the prompt; ``conversation`` bounded excerpts of
     what came before, oldest first; ``limit`` the most picks that may be returned (at least 1).
+    ``conversation_id`` is opaque and the same for all turns of a conversation, "" where that is
+    unknown; selectors that spend money or time keep their accounts by it.
     """
 
     turn: str
     query: str
     conversation: tuple[str, ...] = ()
     limit: int = 16
+    conversation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
