@@ -1,0 +1,93 @@
+"""What the settings file means, as frozen values. Knows nothing of files.
+
+Defaults live here and nowhere else; the README's reference table is checked against them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SURFACES = ("auto", "full", "turn", "search", "stubs", "provider")
+TRANSPORTS = ("stdio", "http", "sse")
+SCOPES = ("session", "shared")
+ERAS = ("auto", "legacy", "modern")
+STABILITIES = ("append", "exact")
+SCHEMAS = ("asis", "flat")
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """The ``[gateway]`` table."""
+
+    surface: str = "auto"
+    threshold_tokens: int = 10_000
+    """Catalogs below this many tokens are listed in full when ``surface`` is ``auto``."""
+    stability: str = "append"
+    list_wait: float = 3.0
+    """Seconds that the first list of a session waits for servers that are still starting."""
+    max_tools: int = 40
+    """Most tools that a ``turn`` list holds within one conversation."""
+    schemas: str = "asis"
+    """``flat`` lists schemas without oneOf/anyOf/allOf/not/if at their root, which some model APIs refuse."""
+    max_sessions: int = 64
+    """Most HTTP sessions at once, since each may own processes."""
+    token: str = field(default="", repr=False)
+    """Bearer token that HTTP clients must send; required to listen beyond loopback."""
+    pass_env: tuple[str, ...] = ()
+    """Names of further environment variables that every server inherits."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorSettings:
+    """The ``[selector]`` table. ``options`` are the sub-tables, by selector kind."""
+
+    kind: str = "lexical"
+    limit: int = 16
+    minimum: int = 6
+    always: tuple[str, ...] = ()
+    timeout: float = 12.0
+    """Seconds that a selection may take before the turn fails open."""
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """One ``[servers.NAME]`` table, with variables filled in and paths resolved."""
+
+    name: str
+    transport: str = "stdio"
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    required: bool = False
+    enabled: bool = True
+    allow: tuple[str, ...] = ()
+    """Glob patterns over the server's own tool names; empty allows all."""
+    deny: tuple[str, ...] = ()
+    timeout: float = 60.0
+    """Seconds that a call may take."""
+    start_timeout: float = 20.0
+    """Seconds from start to the first tool list; doubled for each next try, up to 120."""
+    scope: str = "session"
+    prefix: str | None = None
+    """What stands before ``__`` in exposed names; None means the server's name, "" bare names."""
+    era: str = "auto"
+    problem: str = ""
+    """Why this entry can't be used ("file:line: key: what"); such a server is shown as failed, never started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of a settings file. ``path`` is where it was read, "" for defaults."""
+
+    path: str
+    gateway: GatewaySettings = field(default_factory=GatewaySettings)
+    selector: SelectorSettings = field(default_factory=SelectorSettings)
+    servers: tuple[ServerSettings, ...] = ()

@@ -1,0 +1,211 @@
+"""A server as a child process, spoken to in lines over its stdin and stdout.
+
+The child leads a process group of its own; closing ends the whole group and every descendant that
+left it. stderr is always read, and its last lines are kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections import deque
+from typing import TYPE_CHECKING, Any, cast
+
+from toolpick.errors import FrameError
+from toolpick.wire import processes
+from toolpick.wire.lines import LineBuffer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from toolpick.wire.wire import Outgoing, Receiver
+
+STDERR_LINES = 40
+STDERR_LINE_BYTES = 2_000
+CLOSE_GRACE = 1.5
+"""Seconds that a server has to end after its stdin closed, and again after SIGTERM."""
+CLOSED_STDOUT_GRACE = 0.5
+"""Seconds that a process may outlive its stdout before it is ended."""
+UNREAD_LIMIT = 64 * 2**20
+"""Bytes that may wait for a server that does not read its stdin."""
+
+
+class ChildWire:
+    """A wire to a child process."""
+
+    def __init__(
+        self,
+        command: str,
+        args: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str,
+        guard: Callable[[int, bool], None] | None = None,
+    ) -> None:
+        """``env`` is the whole environment; ``guard`` hears of the process group's birth and end."""
+        self._argv = (command, *args)
+        self._env = dict(env)
+        self._cwd = cwd or None
+        self._guard = guard or (lambda _group, _alive: None)
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._protocol: _Child | None = None
+
+    async def start(self, receiver: Receiver) -> None:
+        """Start the process. Raises OSError when it can't be started."""
+        loop = asyncio.get_running_loop()
+        argv, options = _spawnable(self._argv, self._env)
+        transport, protocol = await loop.subprocess_exec(
+            lambda: _Child(receiver), *argv, env=self._env, cwd=self._cwd, **options
+        )
+        self._transport = transport
+        self._protocol = protocol
+        self._guard(transport.get_pid(), True)
+
+    def send(self, frame: bytes, about: Outgoing | None = None) -> None:
+        """Write one line."""
+        if self._protocol is not None:
+            self._protocol.write(frame)
+
+    def abandon(self, id: int) -> bool:
+        """Never tells the server by itself."""
+        return False
+
+    @property
+    def pid(self) -> int:
+        """The process id, 0 before the start."""
+        return self._transport.get_pid() if self._transport else 0
+
+    @property
+    def stderr_tail(self) -> list[str]:
+        """The last lines of stderr, bounded, undecodable bytes replaced."""
+        return self._protocol.tail() if self._protocol else []
+
+    async def close(self) -> None:
+        """End the process: stdin closed, then SIGTERM, then SIGKILL, each to all that it started."""
+        if self._transport is None or self._protocol is None:
+            return
+        transport, child = self._transport, self._protocol
+        group = transport.get_pid()
+        try:
+            stdin = transport.get_pipe_transport(0)
+            if stdin is not None:
+                stdin.close()
+            # the shield: being cancelled while ending a process must not leave it behind
+            await asyncio.shield(_end(group, child))
+        finally:
+            self._guard(group, False)
+            transport.close()
+
+
+async def _end(group: int, child: _Child) -> None:
+    family = processes.Family(group)
+    if await child.gone(CLOSE_GRACE) and not family.alive():
+        return
+    family.send(signal.SIGTERM)
+    await child.gone(CLOSE_GRACE)
+    for _ in range(4):
+        if not family.alive():
+            return
+        await asyncio.sleep(0.05)
+    family.kill()
+    await child.gone(CLOSE_GRACE)
+
+
+def _spawnable(argv: tuple[str, ...], env: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The command as this system starts it: resolved on the server's own PATH, in its own group."""
+    import shutil
+
+    found = shutil.which(argv[0], path=env.get("PATH"))
+    if found is None:
+        raise FileNotFoundError(2, f"command {argv[0]!r} not found on PATH {env.get('PATH', '')!r}")
+    if sys.platform == "win32":
+        import subprocess
+
+        return (found, *argv[1:]), {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return (found, *argv[1:]), {"start_new_session": True}
+
+
+class _Child(asyncio.SubprocessProtocol):
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._lines = LineBuffer()
+        self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
+        self._stderr_rest = b""
+        self._exited = asyncio.Event()
+        self._lost = False
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._stdin: asyncio.WriteTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+        self._stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
+
+    def write(self, frame: bytes) -> None:
+        if self._stdin is None or self._stdin.is_closing():
+            return
+        if self._stdin.get_write_buffer_size() > UNREAD_LIMIT:
+            self._end(f"left more than {UNREAD_LIMIT} bytes of its input unread")
+            return
+        self._stdin.write(frame + b"\n")
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 2:
+            self._keep(data)
+            return
+        try:
+            for line in self._lines.feed(data):
+                self._receiver.received(line, None)
+        except FrameError as error:
+            self._end(f"sent {error}")
+
+    def _keep(self, data: bytes) -> None:
+        *lines, rest = (self._stderr_rest + data[-65_536:]).split(b"\n")
+        self._stderr.extend(_readable(line) for line in lines if line.strip())
+        self._stderr_rest = rest[-STDERR_LINE_BYTES:]
+
+    def tail(self) -> list[str]:
+        rest = [_readable(self._stderr_rest)] if self._stderr_rest.strip() else []
+        return [*self._stderr, *rest][-STDERR_LINES:]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1 and not self._exited.is_set():
+            # the exit status tells more than a closed pipe: give the process a moment to have one
+            asyncio.get_running_loop().call_later(CLOSED_STDOUT_GRACE, self._end, "closed its stdout")
+
+    def process_exited(self) -> None:
+        self._exited.set()
+        # stderr that is still in the pipe is read before the end is told
+        asyncio.get_running_loop().call_soon(self._end, self._exit_reason())
+
+    def _exit_reason(self) -> str:
+        code = self._transport.get_returncode() if self._transport else None
+        if code is not None and code < 0:
+            try:
+                return f"was ended by {signal.Signals(-code).name}"
+            except ValueError:
+                return f"was ended by signal {-code}"
+        return f"exited with code {code}"
+
+    def _end(self, reason: str) -> None:
+        if not self._lost:
+            self._lost = True
+            self._receiver.lost(reason)
+
+    async def gone(self, seconds: float) -> bool:
+        """Wait until the process ended, at most so long."""
+        try:
+            await asyncio.wait_for(self._exited.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+
+def _readable(line: bytes) -> str:
+    return line[-STDERR_LINE_BYTES:].decode("utf-8", "replace").rstrip()
+
+
+def end_now(group: int) -> None:
+    """Kill a process group at once, for the last moments of the gateway."""
+    if hasattr(os, "killpg"):
+        processes.Family(group).kill()

@@ -1,0 +1,101 @@
+"""The gateway's own stdin and stdout as a wire. From its start on, stdout carries frames only.
+
+Whatever else in this process prints goes to stderr.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING, cast
+
+from toolpick.errors import FrameError
+from toolpick.wire.lines import LineBuffer
+
+if TYPE_CHECKING:
+    from toolpick.wire.wire import Outgoing, Receiver
+
+
+class OwnWire:
+    """Frames in from stdin, out to stdout."""
+
+    def __init__(self) -> None:
+        """Nothing is read before ``start``."""
+        self._out: asyncio.WriteTransport | None = None
+        self._fd = -1
+
+    async def start(self, receiver: Receiver) -> None:
+        """Begin to read; stdout is taken over."""
+        self._fd = os.dup(1)
+        os.dup2(2, 1)
+        await self._open_stdout()
+        await _open_stdin(_Stdin(receiver))
+
+    async def _open_stdout(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            # file objects own descriptors: this one must live as long as the transport
+            stdout = os.fdopen(self._fd, "wb", 0, closefd=False)
+            self._out, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, stdout)
+        except (OSError, ValueError, NotImplementedError):
+            self._out = None
+
+    def send(self, frame: bytes, about: Outgoing | None = None) -> None:
+        """Write one line; where stdout is a plain file, at once."""
+        if self._out is not None:
+            if not self._out.is_closing():
+                self._out.write(frame + b"\n")
+            return
+        rest = memoryview(frame + b"\n")
+        while rest:
+            rest = rest[os.write(self._fd, rest) :]
+
+    def abandon(self, id: int) -> bool:
+        """Never tells the client by itself."""
+        return False
+
+    async def close(self) -> None:
+        """Write what is left, within a second, and stop."""
+        if self._out is not None:
+            for _ in range(100):
+                if not self._out.get_write_buffer_size():
+                    break
+                await asyncio.sleep(0.01)
+            self._out.close()
+
+
+class _Stdin(asyncio.Protocol):
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._lines = LineBuffer()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for line in self._lines.feed(data):
+                self._receiver.received(line, None)
+        except FrameError as error:
+            self._receiver.lost(f"the client sent {error}")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._receiver.lost("the client closed stdin")
+
+
+async def _open_stdin(protocol: _Stdin) -> None:
+    loop = asyncio.get_running_loop()
+    try:
+        transport, _ = await loop.connect_read_pipe(lambda: protocol, sys.stdin.buffer)
+        cast("asyncio.ReadTransport", transport).resume_reading()
+    except (OSError, ValueError, NotImplementedError):
+        # a plain file, /dev/null, or a system whose loop can't watch this handle
+        threading.Thread(target=_read, args=(loop, protocol), name="stdin", daemon=True).start()
+
+
+def _read(loop: asyncio.AbstractEventLoop, protocol: _Stdin) -> None:
+    try:
+        while data := os.read(0, 65_536):
+            loop.call_soon_threadsafe(protocol.data_received, data)
+        loop.call_soon_threadsafe(protocol.connection_lost, None)
+    except (OSError, RuntimeError):
+        return
