@@ -5,12 +5,13 @@ A selector ranks tools for a query. It is any object with a ``select`` method, s
     class Longest:
         def select(self, context: SelectionContext, tools: Sequence[Tool]) -> Selection:
             best = sorted(tools, key=lambda tool: (-len(tool.description), tool.id))
-            return Selection(tuple(Pick(tool.id, 1.0, "long") for tool in best[: context.limit]), "by length")
+            picks = tuple(Pick(tool.id, len(tool.description)) for tool in best[: context.limit])
+            return Selection(picks, "by length")
 
-Rules, held by ``toolpick_selectors.testing.check_selector``: every pick is the id of a tool that was
-handed in, none twice, best first; at most ``context.limit`` picks; a sync selector gives the same
-answer for the same input. A selector must not keep Tool objects across calls: the same id may come
-back with another text.
+Rules, held by ``toolpick_selectors.testing.check_selector``: every pick is the id of a tool that
+was handed in, none twice, best first; at most ``context.limit`` picks; a sync selector gives the
+same answer for the same input. A selector never answers from Tool objects of an earlier call: the
+same id may come back with another text.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class SelectionContext:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """One tool chosen: its id, a score (higher is better, comparable within one selection only), why."""
+    """One tool chosen: its id, a score, why.
+
+    A higher score is better; scores compare within one selection only.
+    """
 
     id: str
     score: float
@@ -76,8 +80,9 @@ class Pick:
 class Selection:
     """Picks, best first, and one sentence that says how they came about.
 
-    ``degraded`` is empty, or says why a lesser method had to do (a model that could not be loaded).
-    No picks and no ``degraded`` means: the selector holds that no tool is needed.
+    ``degraded`` is empty, or says why a lesser method had to do (a model that could not be loaded)
+    or why nothing could be ranked. No picks and no ``degraded`` means: the selector holds that no
+    tool is needed.
     """
 
     picks: tuple[Pick, ...]
