@@ -1,0 +1,69 @@
+"""What the gateway knows of one client: its era, what it declared, what it was shown.
+
+A legacy session lives from ``initialize`` to its end. A modern one has no wire of its own: it stands for
+everything that one deployment serves to one principal, and holds nothing that a single request could
+change for the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from toolpick.model import Era
+from toolpick.wire import envelope as env
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolpick.downstream.pool import Pool
+    from toolpick.engine.exchange import Channel, Exchange
+    from toolpick.errors import RpcError
+    from toolpick.model import Query
+    from toolpick.turns import Conversation, Surface
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """One client. ``out`` is where messages go that belong to no request; None for modern sessions."""
+
+    key: str
+    era: Era
+    version: str
+    capabilities: bytes
+    client: bytes
+    out: Channel | None
+    pool: Pool
+    conversation: Conversation
+    in_flight: dict[bytes, Exchange] = field(default_factory=dict)
+    """Requests without an answer, by id; unused in modern sessions, where ids of clients may clash."""
+    listening: list[Exchange] = field(default_factory=list)
+    """Open ``subscriptions/listen`` requests."""
+    asked: dict[bytes, Callable[[env.Body, env.Body], None]] = field(default_factory=dict)
+    """Requests that were sent to the client, by id; called with result and error."""
+    next_id: int = 0
+    log_level: str = ""
+    query: Query | None = None
+    surface: Surface | None = None
+    listed: bytes = b""
+    """What the last tools/list answer rested on, to know whether a change is worth telling."""
+    closed: bool = False
+
+    def ask(self, method: str, params: env.Body, channel: Channel, answered: Callable[[env.Body, env.Body], None]) -> bytes:
+        """Send a request to the client on ``channel``; ``answered`` gets result and error."""
+        self.next_id += 1
+        id = env.encode(f"toolpick-{self.next_id}")
+        self.asked[id] = answered
+        channel.send(env.request(id, method, params), final=False)
+        return id
+
+    def give_up(self, id: bytes, reason: str, channel: Channel) -> None:
+        """Withdraw a request that was sent to the client."""
+        if self.asked.pop(id, None) is not None:
+            params = b'{"requestId":%b,"reason":%b}' % (id, env.encode(reason))
+            channel.send(env.notification("notifications/cancelled", params), final=False)
+
+    def refuse_all(self, error: RpcError) -> None:
+        """Answer everything in flight with an error, for a gateway that goes down."""
+        for exchange in [*self.in_flight.values(), *self.listening]:
+            exchange.refuse(error)
