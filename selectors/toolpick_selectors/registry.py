@@ -7,7 +7,7 @@ class or function whose keyword-only parameters are the options that a person ma
     longest = "my_package:Longest"
 
 A parameter called ``parts`` is no option: it receives a ``Parts`` with what the host lends. The
-built-in selectors come through the same door.
+built-in selectors come through the same door, and so do embedders, in ``toolpick.embedders``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolpick_selectors.contract import AsyncSelector, Selector
+    from toolpick_selectors.embedders import Embedder
 
 GROUP = "toolpick.selectors"
+EMBEDDERS = "toolpick.embedders"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +60,38 @@ def build(
     Raises:
         SelectionError: no such kind or option, an unusable value, or the selector can't be loaded.
     """
-    factory = _load(kind)
-    given = dict(options or {})
+    made: Selector | AsyncSelector = _make("selector", GROUP, kind, options or {}, parts or Parts())
+    return made
+
+
+def build_embedder(kind: str, parts: Parts) -> Embedder:
+    """Make the embedder called ``kind`` with the options that ``parts`` holds under that name.
+
+    Raises:
+        SelectionError: as ``build``.
+    """
+    options = parts.options.get(kind, {})
+    made: Embedder = _make("embedder", EMBEDDERS, kind, options, parts)
+    return made
+
+
+def _make(what: str, group: str, kind: str, options: Mapping[str, Any], parts: Parts) -> Any:
+    factory = _load(what, group, kind)
+    parameters = inspect.signature(factory).parameters
     known = {
         name: parameter
-        for name, parameter in inspect.signature(factory).parameters.items()
+        for name, parameter in parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY and name != "parts"
     }
-    for name, value in given.items():
+    for name, value in options.items():
         if name not in known:
-            raise SelectionError(
-                f"selector {kind!r} has no option {name!r}{nearest(name, known, 'options')}"
-            )
-        _check(kind, name, value, known[name].default)
-    if "parts" in inspect.signature(factory).parameters:
-        given["parts"] = parts or Parts()
+            hint = nearest(name, known, "options")
+            raise SelectionError(f"{what} {kind!r} has no option {name!r}{hint}")
+        _check(f"{what} {kind!r}: option {name!r}", value, known[name].default)
     try:
-        made: Selector | AsyncSelector = factory(**given)
+        return factory(**options, **({"parts": parts} if "parts" in parameters else {}))
     except (TypeError, ValueError, LookupError) as error:
-        raise SelectionError(f"selector {kind!r} can't be built: {error}") from error
-    return made
+        raise SelectionError(f"{what} {kind!r} can't be built: {error}") from error
 
 
 def nearest(name: str, known: Iterable[str], what: str) -> str:
@@ -89,39 +103,36 @@ def nearest(name: str, known: Iterable[str], what: str) -> str:
     return f"; {what}: {', '.join(names)}" if names else f"; it has no {what}"
 
 
-def _load(kind: str) -> Callable[..., Selector | AsyncSelector]:
-    found: tuple[EntryPoint, ...] = tuple(entry_points(group=GROUP, name=kind))
+def _load(what: str, group: str, kind: str) -> Callable[..., Any]:
+    found: tuple[EntryPoint, ...] = tuple(entry_points(group=group, name=kind))
     if not found:
-        raise SelectionError(f"there is no selector {kind!r}{nearest(kind, kinds(), 'selectors')}")
+        names = {point.name for point in entry_points(group=group)}
+        raise SelectionError(f"there is no {what} {kind!r}{nearest(kind, names, f'{what}s')}")
     origins = sorted({point.value for point in found})
     if len(origins) > 1:
         both = " and ".join(origins)
-        raise SelectionError(f"selector {kind!r} is offered twice, by {both}; remove one package")
+        raise SelectionError(f"{what} {kind!r} is offered twice, by {both}; remove one package")
     try:
-        factory: Callable[..., Selector | AsyncSelector] = found[0].load()
+        factory: Callable[..., Any] = found[0].load()
     except (ImportError, AttributeError) as error:
-        raise SelectionError(
-            f"selector {kind!r} can't be loaded from {origins[0]!r}: {error}"
-        ) from error
+        where = f"{what} {kind!r} can't be loaded from {origins[0]!r}"
+        raise SelectionError(f"{where}: {error}") from error
     return factory
 
 
-def _check(kind: str, name: str, value: object, default: object) -> None:
+def _check(where: str, value: object, default: object) -> None:
     """Hold ``value`` against the type of the option's default; without one the option is free."""
-    wanted: type | tuple[type, ...]
-    if isinstance(default, bool):
-        wanted, what = bool, "true or false"
-    elif isinstance(default, int):
-        wanted, what = int, "a whole number"
-    elif isinstance(default, float):
-        wanted, what = (int, float), "a number"
-    elif isinstance(default, str):
-        wanted, what = str, "a text"
-    elif isinstance(default, tuple):
-        wanted, what = (list, tuple), "a list"
-    elif isinstance(default, Mapping):
-        wanted, what = Mapping, "a table"
-    else:
-        return
-    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-        raise SelectionError(f"selector {kind!r}: option {name!r}: {value!r} is not {what}")
+    kinds: tuple[tuple[type, type | tuple[type, ...], str], ...] = (
+        (bool, bool, "true or false"),
+        (int, int, "a whole number"),
+        (float, (int, float), "a number"),
+        (str, str, "a text"),
+        (tuple, (list, tuple), "a list"),
+        (Mapping, Mapping, "a table"),
+    )
+    for type_of_default, wanted, what in kinds:
+        if isinstance(default, type_of_default):
+            truth = isinstance(value, bool) and wanted is not bool
+            if truth or not isinstance(value, wanted):
+                raise SelectionError(f"{where}: {value!r} is not {what}")
+            return

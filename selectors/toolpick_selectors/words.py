@@ -33,10 +33,10 @@ _UNSPACED = re.compile(
 
 _STOP = """
 a about all also am an and any are as at be been but by can could did do does for from get give
-given had has have he help her here him his how i if in into is it its just let lets like may me might my
-need no not now of on onto or our out over please shall she should so some such than that the their
-them then there these they this those to too under up upon us use used using via want was we were
-what when where which while who whom whose why will with would you your yours
+given had has have he help her here him his how i if in into is it its just let lets like may me
+might my need no not now of on onto or our out over please shall she should so some such than that
+the their them then there these they this those to too under up upon us use used using via want
+was we were what when where which while who whom whose why will with would you your yours
 """
 STOP = frozenset(_STOP.split())
 
