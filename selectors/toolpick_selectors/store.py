@@ -13,34 +13,25 @@ import logging
 import sqlite3
 import threading
 import time
-import zlib
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+from toolpick_selectors import vector_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from toolpick_selectors.vector_file import Vector
+
 T = TypeVar("T")
-Vector: TypeAlias = NDArray[np.float32]
 log = logging.getLogger(__name__)
 
-LOCK_SECONDS = 5.0
-"""How long another process may hold the file before this one goes on without it."""
 TOUCH_SECONDS = 3600
 """A vector's time of use is written at most this often, so that reading seldom writes."""
-KEYS_A_QUERY = 500
-
-_SCHEMA = """CREATE TABLE IF NOT EXISTS vectors (
-    key BLOB PRIMARY KEY, model TEXT NOT NULL, used INTEGER NOT NULL,
-    checksum INTEGER NOT NULL, vector BLOB NOT NULL)"""
-_PROBE = "SELECT key, model, used, checksum, vector FROM vectors LIMIT 1"
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
-"""Result codes that the file itself is to blame for; the last one means that the table is not ours."""
+RETRY_SECONDS = 60.0
+"""How long a file that could not be opened is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +45,16 @@ class ModelShare:
 
 @dataclass(frozen=True, slots=True)
 class StoreSummary:
-    """What the store holds. ``problem`` is empty, or says why the file can't be used."""
+    """What the store holds. ``problem`` is empty, or says why the file can't be used.
+
+    ``set_aside`` is the path of a damaged file that was replaced, "" where there is none.
+    """
 
     path: str
     bytes: int
     vectors: int
     models: tuple[ModelShare, ...]
     set_aside: str
-    """The path of a damaged file that was replaced, "" where there is none."""
     problem: str
 
 
@@ -83,47 +76,52 @@ class VectorStore:
         self._connection: sqlite3.Connection | None = None
         self._problem = ""
         self._warned = False
+        self._closed_until = 0.0
 
-    def load(self, model: str, texts: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors that are known, by text. A text that is missing is not in the result.
+    def load(self, model: str, texts: Iterable[str]) -> dict[str, Vector]:
+        """Return the vectors that are known, by text; a text that is not known is left out.
 
         ``model`` is the identity of the model, its version included.
         """
         keys = {_key(model, text): text for text in texts}
-        found = self._use(lambda connection: self._read(connection, list(keys)), {})
+        if not keys:
+            return {}
+        nothing: dict[bytes, Vector] = {}
+        found = self._use(lambda connection: self._read(connection, list(keys)), nothing)
         return {keys[key]: vector for key, vector in found.items()}
 
     def save(self, model: str, vectors: Mapping[str, Vector]) -> None:
         """Keep the vectors of these texts, in place of what was known of them."""
         used = int(self._now())
-        rows = [_row(model, text, vector, used) for text, vector in vectors.items()]
+        rows = [
+            vector_file.row(_key(model, text), model, used, vector)
+            for text, vector in vectors.items()
+        ]
         if rows:
-            self._use(lambda connection: self._write(connection, rows), None)
+            self._use(lambda found: vector_file.write(found, rows, self._max_bytes), None)
 
     def summary(self) -> StoreSummary:
         """Say what the store holds, without creating it."""
-        models: list[ModelShare] = []
+        rows: list[tuple[str, int, int]] = []
         if self._path.exists():
-            query = "SELECT model, count(*), max(used) FROM vectors GROUP BY model ORDER BY model"
-            rows = self._use(lambda connection: connection.execute(query).fetchall(), [])
-            models = [ModelShare(*row) for row in rows]
-        aside = self._sibling(".damaged")
+            rows = self._use(vector_file.shares, rows)
+        aside = vector_file.sibling(self._path, ".damaged")
         return StoreSummary(
             path=str(self._path),
-            bytes=sum(_size(self._sibling(suffix)) for suffix in ("", "-wal")),
-            vectors=sum(share.vectors for share in models),
-            models=tuple(models),
+            bytes=_size(self._path) + _size(vector_file.sibling(self._path, "-wal")),
+            vectors=sum(vectors for _, vectors, _ in rows),
+            models=tuple(ModelShare(*row) for row in rows),
             set_aside=str(aside) if aside.exists() else "",
             problem=self._problem,
         )
 
     def clear(self) -> int:
-        """Forget everything, a damaged file set aside included, and return how many vectors went."""
+        """Forget everything, a damaged file included, and return how many vectors there were."""
         removed = 0
         if self._path.exists():
-            removed = self._use(_erase, 0)
+            removed = self._use(vector_file.erase, 0)
         with suppress(OSError):
-            self._sibling(".damaged").unlink(missing_ok=True)
+            vector_file.sibling(self._path, ".damaged").unlink(missing_ok=True)
         return removed
 
     def close(self) -> None:
@@ -134,111 +132,84 @@ class VectorStore:
     def _use(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
         """Run ``work`` on the open file; what fails is logged once and answered ``otherwise``."""
         with self._lock:
-            for suspicious in (False, True):
-                try:
-                    if self._connection is None:
-                        self._connection = self._open(suspicious)
-                    return work(self._connection)
-                except sqlite3.Error as error:
-                    if _code(error) in _DAMAGE and not suspicious:
-                        self._drop()
-                        continue
-                    self._note(str(error))
-                except OSError as error:
-                    self._note(error.strerror or "its lock is held by another process")
-                break
-            return otherwise
+            if self._connection is None and self._now() < self._closed_until:
+                return otherwise
+            try:
+                answer = self._run(work)
+            except sqlite3.Error as error:
+                self._note(str(error))
+                return otherwise
+            except OSError as error:
+                self._note(error.strerror or "another process holds its lock")
+                return otherwise
+            self._problem = ""
+            return answer
 
-    def _open(self, suspicious: bool) -> sqlite3.Connection:
+    def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``work``, and once more on a fresh file when this one proves damaged."""
+        try:
+            if self._connection is None:
+                self._connection = self._open(thorough=False)
+            return work(self._connection)
+        except sqlite3.Error as error:
+            if not vector_file.is_damage(error):
+                raise
+        self._drop()
+        self._connection = self._open(thorough=True)
+        return work(self._connection)
+
+    def _open(self, *, thorough: bool) -> sqlite3.Connection:
         """Open the file, and put a fresh one in its place when it is damaged.
 
-        The lock file makes sure that of several processes that meet the same damage, one replaces
-        the file and the others then find it whole.
+        The lock makes sure that of several processes that meet the same damage, one replaces the
+        file and the others then find it whole.
         """
         from filelock import FileLock
 
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(self._sibling(".lock"), timeout=LOCK_SECONDS):
+        lock = vector_file.sibling(self._path, ".lock")
+        with FileLock(lock, timeout=vector_file.LOCK_SECONDS):
             try:
-                return self._connect(suspicious)
+                return vector_file.connect(self._path, thorough=thorough)
             except sqlite3.Error as error:
-                if _code(error) not in _DAMAGE:
+                if not vector_file.is_damage(error):
                     raise
-                aside = self._set_aside()
-                log.warning(
-                    "vector store %s was damaged (%s); moved to %s and begun anew",
-                    self._path, error, aside,
-                )  # fmt: skip
-                return self._connect(suspicious=False)
-
-    def _connect(self, suspicious: bool) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self._path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        try:
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute(_SCHEMA)
-            connection.execute(_PROBE).fetchall()
-            if suspicious:
-                _check(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _set_aside(self) -> Path:
-        aside = self._sibling(".damaged")
-        self._path.replace(aside)
-        for suffix in ("-wal", "-shm"):
-            self._sibling(suffix).unlink(missing_ok=True)
-        return aside
+                what = str(error)
+            aside = vector_file.set_aside(self._path)
+            log.warning(
+                "vector store '%s' is damaged (%s): moved to '%s' and begun anew",
+                self._path,
+                what,
+                aside,
+            )
+            return vector_file.connect(self._path, thorough=False)
 
     def _read(self, connection: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, Vector]:
-        found: dict[bytes, Vector] = {}
-        stale: list[bytes] = []
         now = int(self._now())
-        for some in _slices(keys):
-            marks = ",".join("?" * len(some))
-            query = f"SELECT key, used, checksum, vector FROM vectors WHERE key IN ({marks})"
-            for key, used, checksum, blob in connection.execute(query, some):
-                if zlib.crc32(blob) != checksum or len(blob) % 4:
-                    continue
-                found[key] = np.frombuffer(blob, "<f4").astype(np.float32)
-                if used < now - TOUCH_SECONDS:
-                    stale.append(key)
+        found = vector_file.read(connection, keys)
+        stale = [key for key, (_, used) in found.items() if used < now - TOUCH_SECONDS]
         if stale:
-            with suppress(sqlite3.OperationalError), connection:
-                connection.execute("BEGIN IMMEDIATE")
-                touch = "UPDATE vectors SET used = ? WHERE key = ?"
-                connection.executemany(touch, [(now, key) for key in stale])
-        return found
-
-    def _write(self, connection: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", rows)
-        if _filled(connection) > self._max_bytes:
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                _evict(connection, _filled(connection), self._max_bytes)
-            connection.execute("PRAGMA incremental_vacuum").fetchall()
+            # A store that can be read but not written is still worth reading.
+            with suppress(sqlite3.OperationalError):
+                vector_file.touch(connection, stale, now)
+        return {key: vector for key, (vector, _) in found.items()}
 
     def _note(self, what: str) -> None:
         """Record what is wrong, and log it the first time only."""
         self._problem = f"vector store {str(self._path)!r} can't be used: {what}"
+        self._closed_until = self._now() + RETRY_SECONDS
         if not self._warned:
             self._warned = True
-            log.warning("%s; vectors are computed anew in each process until it can", self._problem)
+            log.warning(
+                "%s; texts are embedded anew by each process: free the file, "
+                "or name a folder that can be written to",
+                self._problem,
+            )
 
     def _drop(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-    def _sibling(self, suffix: str) -> Path:
-        return self._path.with_name(self._path.name + suffix)
 
 
 def _key(model: str, text: str) -> bytes:
@@ -246,55 +217,6 @@ def _key(model: str, text: str) -> bytes:
     named = model.encode()
     whole = b"%d:%b%b" % (len(named), named, text.encode("utf-8", "surrogatepass"))
     return hashlib.blake2b(whole, digest_size=20).digest()
-
-
-def _row(model: str, text: str, vector: Vector, used: int) -> tuple[object, ...]:
-    blob = np.ascontiguousarray(vector, "<f4").tobytes()
-    return _key(model, text), model, used, zlib.crc32(blob), blob
-
-
-def _slices(keys: list[bytes]) -> Iterator[list[bytes]]:
-    for start in range(0, len(keys), KEYS_A_QUERY):
-        yield keys[start : start + KEYS_A_QUERY]
-
-
-def _check(connection: sqlite3.Connection) -> None:
-    """Read the whole file. Raises ``sqlite3.DatabaseError`` with the code for damage."""
-    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    if verdict != "ok":
-        error = sqlite3.DatabaseError(verdict)
-        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-        raise error
-
-
-def _filled(connection: sqlite3.Connection) -> int:
-    """Bytes of the file that hold something."""
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
-    (size,) = connection.execute("PRAGMA page_size").fetchone()
-    return int((pages - free) * size)
-
-
-def _evict(connection: sqlite3.Connection, filled: int, most: int) -> None:
-    """Remove what was longest unused, down to nine tenths of the bound."""
-    (count,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
-    surplus = min(count, 1 + int(count * (1 - 0.9 * most / filled)))
-    oldest = "SELECT rowid FROM vectors ORDER BY used, rowid LIMIT ?"
-    connection.execute(f"DELETE FROM vectors WHERE rowid IN ({oldest})", (surplus,))
-
-
-def _erase(connection: sqlite3.Connection) -> int:
-    with connection:
-        removed = connection.execute("DELETE FROM vectors").rowcount
-    with closing(connection.execute("PRAGMA incremental_vacuum")) as pages:
-        pages.fetchall()
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    return removed
-
-
-def _code(error: sqlite3.Error) -> int:
-    """The primary result code, without the bits of the extended one."""
-    return getattr(error, "sqlite_errorcode", -1) & 0xFF
 
 
 def _size(path: Path) -> int:
