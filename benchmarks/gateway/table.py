@@ -1,0 +1,121 @@
+"""The results as a Markdown document. Knows nothing of how the figures came about."""
+
+# ruff: noqa: RUF001 (the signs are meant)
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Self
+
+from measures import median
+from peers import PEERS
+
+HEAD = """\
+# How fast toolpick is
+
+Ten stdio servers of fifty tools each, all 500 tools listed, {rounds} rounds, median; measured from
+outside by `make bench` on {date}. Machine: {machine}, not otherwise idle. *Floor*: a passthrough of
+200 lines without deadlines, restarts, notifications or sessions, measured in turn with toolpick in
+the same run; it is as little as a gateway in Python can do. *Own CPU* is user and system time of
+the gateway's process, without the servers.
+"""
+PEER_NOTE = """\
+Others, measured earlier on a machine of the same kind with the same method (call, CPU, 64 in
+flight, list: as above; burst: 16 calls of 100 ms at once). Compare the size, not the digits.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure: its value, its ratio to the floor, and what it must keep to."""
+
+    title: str
+    unit: str
+    value: float
+    ratio: float | None
+    bound: float | None
+    at_least: bool = False
+
+    @classmethod
+    def compared(
+        cls,
+        title: str,
+        unit: str,
+        value: float,
+        ratio: float,
+        bound: float | None,
+        at_least: bool = False,
+    ) -> Self:
+        """A figure whose ratio to the floor is bounded."""
+        return cls(title, unit, value, ratio, bound, at_least)
+
+    @classmethod
+    def alone(cls, title: str, unit: str, value: float, bound: float | None) -> Self:
+        """A figure that is bounded itself."""
+        return cls(title, unit, value, None, bound)
+
+    @property
+    def missed(self) -> bool:
+        """Whether the bound is not kept."""
+        if self.bound is None:
+            return False
+        measured = self.value if self.ratio is None else self.ratio
+        return measured < self.bound if self.at_least else measured > self.bound
+
+    def cells(self) -> str:
+        """The row in Markdown."""
+        ratio = "" if self.ratio is None else f"{self.ratio:.2f} ×"
+        sign, unit = "≥" if self.at_least else "≤", "×" if self.ratio is not None else self.unit
+        bound = "" if self.bound is None else f"{sign} {self.bound:g} {unit}"
+        missed = " **missed**" if self.missed else ""
+        return f"| {self.title} | {number(self.value)} {self.unit} | {ratio} | {bound}{missed} |"
+
+
+def number(value: float | None) -> str:
+    """A figure with as many digits as it deserves."""
+    if value is None:
+        return "–"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return (
+        f"{value:.1f}"
+        if abs(value) >= 10
+        else f"{value:.2f}"
+        if abs(value) >= 1
+        else f"{value:.3f}"
+    )
+
+
+def render(
+    rows: list[Row], results: dict[str, list[dict[str, float]]], machine: str, rounds: int
+) -> str:
+    """The whole document."""
+    date = datetime.now(UTC).date().isoformat()
+    lines = [HEAD.format(rounds=rounds, date=date, machine=machine)]
+    lines += ["| | toolpick | to the floor | target |", "| --- | --- | --- | --- |"]
+    lines += [row.cells() for row in rows]
+    lines += ["", PEER_NOTE, *peer_lines(rows, results), ""]
+    return "\n".join(lines)
+
+
+def peer_lines(rows: list[Row], results: dict[str, list[dict[str, float]]]) -> list[str]:
+    """toolpick, the floor and the others side by side."""
+    head = ["", "call ms", "CPU ms", "64 in flight /s", "list of 500 ms", "burst ms", "memory MB"]
+    head += ["a server hangs at start", "a dead server is back"]
+    lines = [_line(head), _line(["---"] * len(head))]
+    values = {row.title: row for row in rows}
+    memory = values["memory with 500 tools"].value
+    back = values["a dead server back after"].value
+    for kind, figures in results.items():
+        middle = {key: median([one[key] for one in figures]) for key in figures[0]}
+        cells = [number(middle[key]) for key in ("call", "cpu", "rate", "listing", "burst")]
+        ours = kind == "toolpick"
+        more = [number(memory), "served at once", f"{back / 1000:.1f} s"] if ours else ["", "", ""]
+        lines.append(_line([f"**{kind}**" if kind.startswith("toolpick") else kind, *cells, *more]))
+    for peer in PEERS:
+        cells = [peer.call, peer.cpu, peer.per_second, peer.listing, peer.burst, peer.memory]
+        lines.append(_line([peer.name, *map(number, cells), peer.hang, peer.back]))
+    return lines
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
