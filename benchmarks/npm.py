@@ -11,9 +11,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from programs import ROOT
-
 NODE = "node@22.23.3"
+ROOT = Path(__file__).resolve().parent.parent
 
 
 class Unavailable(Exception):
