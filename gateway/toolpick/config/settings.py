@@ -1,6 +1,6 @@
 """What the settings file means, as frozen values. Knows nothing of files.
 
-Defaults live here and nowhere else; the README's reference table is checked against them.
+Defaults live here and nowhere else; docs/configuration.md is checked against them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class GatewaySettings:
     max_tools: int = 40
     """Most tools that a ``turn`` list holds within one conversation."""
     schemas: str = "asis"
-    """``flat`` lists schemas without oneOf/anyOf/allOf/not/if at their root, which some model APIs refuse."""
+    """``flat``: no oneOf/anyOf/allOf/not/if at the root of schemas: some APIs refuse these."""
     max_sessions: int = 64
     """Most HTTP sessions at once, since each may own processes."""
     token: str = field(default="", repr=False)
@@ -51,7 +51,7 @@ class SelectorSettings:
     always: tuple[str, ...] = ()
     timeout: float = 12.0
     """Seconds that a selection may take before the turn fails open."""
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,11 @@ class ServerSettings:
     name: str
     transport: str = "stdio"
     command: str = ""
-    args: tuple[str, ...] = ()
+    args: tuple[str, ...] = field(default=(), repr=False)
+    """Variables are filled in here and in ``url``, so both may hold secrets."""
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str = ""
-    url: str = ""
+    url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     required: bool = False
     enabled: bool = True
@@ -80,7 +81,10 @@ class ServerSettings:
     """What stands before ``__`` in exposed names; None means the server's name, "" bare names."""
     era: str = "auto"
     problem: str = ""
-    """Why this entry can't be used ("file:line: key: what"); such a server is shown as failed, never started."""
+    """Why this entry can't be used, as "file:line: key: what"; "" when it can.
+
+    Such a server is shown as failed and never started.
+    """
 
 
 @dataclass(frozen=True, slots=True)
