@@ -1,0 +1,158 @@
+"""A server at a URL that speaks HTTP with server-sent events as in 2024-11-05.
+
+One stream brings everything; its first event names the address to which messages are posted. When
+the stream ends, so does the wire: this transport can't resume.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from toolpick.errors import FrameError
+from toolpick.wire import headers as h
+from toolpick.wire.endpoint import CONNECT_TIMEOUT, NOTE_TIMEOUT, Endpoint, HttpFailure
+from toolpick.wire.events import EventBuffer
+from toolpick.wire.outbox import Outbox
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import httpx2
+
+    from toolpick.wire.events import Event
+    from toolpick.wire.outbox import Post
+    from toolpick.wire.wire import Outgoing, Receiver
+
+GONE = "no longer knows the session"
+
+
+class SseWire:
+    """A wire over a stream of events and an address for posts."""
+
+    def __init__(
+        self, url: str, headers: Mapping[str, str], *, timeout: float = CONNECT_TIMEOUT
+    ) -> None:
+        """``headers`` go with every request; ``timeout`` bounds connecting, in seconds."""
+        self.version = ""
+        """The protocol version agreed on, "" before: to be set after the handshake."""
+        self._timeout = timeout
+        self._endpoint = Endpoint(url, headers, timeout)
+        self._outbox = Outbox(self._deliver)
+        self._address: asyncio.Future[str] | None = None
+
+    async def start(self, receiver: Receiver) -> None:
+        """Open the stream and learn the address. Raises OSError when that fails."""
+        await self._endpoint.open()
+        self._outbox.receiver = receiver
+        self._address = asyncio.get_running_loop().create_future()
+        try:
+            self._outbox.own(self._listen(self._address))
+            async with asyncio.timeout(2 * self._timeout):
+                await self._address
+        except TimeoutError:
+            await self.close()
+            raise OSError("opened a stream but named no address to post to") from None
+        except BaseException:
+            await self.close()
+            raise
+
+    def send(self, frame: bytes, about: Outgoing | None = None) -> None:
+        """Post one frame."""
+        self._outbox.put(frame, about, hold=b'"notifications/initialized"' in frame[:80])
+
+    def abandon(self, id: int) -> bool:
+        """Take a request back that has not been written yet, else tell the server nothing."""
+        post = self._outbox.requests.get(id)
+        if post is None or post.task is None or post.sent.is_set():
+            return False
+        post.task.cancel()
+        return True
+
+    async def close(self) -> None:
+        """Close the stream and everything that runs."""
+        await asyncio.shield(self._close())
+
+    async def _close(self) -> None:
+        try:
+            await self._outbox.close()
+        finally:
+            await self._endpoint.close()
+
+    # -- out
+
+    async def _deliver(self, post: Post) -> None:
+        assert self._address is not None
+        response = await self._endpoint.send(
+            "POST",
+            self._headers({"content-type": "application/json"}),
+            post.frame,
+            lambda: self._outbox.written(post),
+            url=self._address.result(),
+            patience=NOTE_TIMEOUT,
+        )
+        try:
+            if response.status_code == 404:
+                self._outbox.drop(post, GONE, session_gone=True)
+                self._outbox.lose(GONE)
+            elif not response.is_success:
+                shown = self._endpoint.excerpt(await self._endpoint.error_body(response))
+                told = f"answered with HTTP status {response.status_code}"
+                self._outbox.drop(post, f"{told}: {shown}" if shown else told)
+        finally:
+            await response.aclose()
+
+    def _headers(self, made: dict[str, str]) -> dict[str, str]:
+        return {**made, h.VERSION: self.version} if self.version else made
+
+    # -- in
+
+    async def _listen(self, address: asyncio.Future[str]) -> None:
+        try:
+            why = await self._read(address)
+        except HttpFailure as failure:
+            why = str(failure)
+        if address.done():
+            self._outbox.lose(why)
+        else:
+            address.set_exception(OSError(why))
+
+    async def _read(self, address: asyncio.Future[str]) -> str:
+        """Hand on what the stream brings until it ends; why it did."""
+        response = await self._endpoint.send("GET", {"accept": h.EVENTS})
+        try:
+            kind = h.media_type(response.headers.get("content-type", ""))
+            if response.status_code != 200 or kind != h.EVENTS:
+                shown = self._endpoint.excerpt(await self._endpoint.error_body(response))
+                told = f"answered with HTTP status {response.status_code} and no stream of events"
+                return f"{told}: {shown}" if shown else told
+            await self._take(response, address)
+        except FrameError as error:
+            return f"sent {error}"
+        finally:
+            await response.aclose()
+        return "closed the stream of events"
+
+    async def _take(self, response: httpx2.Response, address: asyncio.Future[str]) -> None:
+        self._endpoint.keep_watch(response)
+        stream = EventBuffer()
+        async for chunk in self._endpoint.chunks(response):
+            for event in stream.feed(chunk):
+                if event.kind == "message":
+                    self._outbox.hand_on(event.data, None)
+                elif event.kind == "endpoint" and not address.done():
+                    address.set_result(self._named(event))
+
+    def _named(self, event: Event) -> str:
+        """The address for posts.
+
+        Raises:
+            HttpFailure: it is at another origin, where the headers must not go.
+        """
+        address = urljoin(self._endpoint.url, event.data.decode("utf-8", "replace").strip())
+        own, other = urlsplit(self._endpoint.url), urlsplit(address)
+        if (own.scheme, own.netloc) != (other.scheme, other.netloc):
+            shown = f"{other.scheme}://{other.netloc.rpartition('@')[2]}"
+            raise HttpFailure(f"wants messages posted to another origin, {shown}")
+        return address
