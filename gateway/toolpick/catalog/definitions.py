@@ -121,9 +121,7 @@ def mend_prompt(prompt: Definition) -> None:
     mended = [_mended_argument(argument) for argument in arguments if _has_name(argument)]
     if mended != arguments:
         prompt.put("arguments", mended)
-        prompt.notes.append(
-            "arguments without a name, or fields of theirs of the wrong kind, left out"
-        )
+        prompt.notes.append("arguments without a name or with fields of the wrong kind mended")
 
 
 def mend_resource(resource: Definition, key: str) -> None:

@@ -1,9 +1,9 @@
 """Flattens a schema whose root is made of combinators, for model APIs that refuse those.
 
-The flat form is an object whose ``properties`` hold every argument that any branch names, whose
-``required`` holds what every branch requires, and words that say the rule that was lost. It
-accepts at least what the original accepts: the server itself still checks each call. Below the
-root nothing changes, but that a reference into what was taken away becomes a schema for anything.
+The flat form is an object whose ``properties`` hold every argument that any branch names,
+described as the branches that name it do; whose ``required`` holds what every branch requires; and
+words that say the rule that was lost. The server itself still checks each call. Below the root
+nothing changes, but that a reference into what was taken away becomes a schema for anything.
 
 Local references are followed to ``DEPTH`` levels and ``BRANCHES`` branches in all, so recursion and
 bombs end; what lies beyond is left to the server.
@@ -122,9 +122,12 @@ class _Collector:
             found.words.append(describe_choice([self._target(b) for b in branches], exactly))
 
     def _conditions(self, schema: Schema, depth: int, found: _Arguments) -> None:
-        for key in ("if", "then", "else", "not"):
+        for key in ("then", "else"):
             if key in schema:
                 found.absorb(self.collect(schema[key], depth - 1))
+        for key in ("if", "not"):  # what they say of an argument is no description of it
+            for name in self.collect(schema.get(key), depth - 1).properties:
+                found.name(name)
         if words := describe_condition(schema):
             found.words.append(words)
 

@@ -14,8 +14,9 @@ from functools import lru_cache
 from urllib.parse import quote
 
 SCHEME = "toolpick+"
-ROOM = 4000
-"""Templates and URIs of more characters match nothing."""
+ROOM = 2000
+"""A template or URI of more characters matches nothing, and so does a template of more holes."""
+HOLES = 16
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]*")
 _WRAPPED = re.compile(r"toolpick\+([a-z0-9.-]*):(.*)", re.DOTALL | re.IGNORECASE)
@@ -59,7 +60,10 @@ def matches(template: str, uri: str) -> bool:
     if max(len(template), len(uri)) > ROOM:
         return False
     reached = {0}
-    for part in _parts(template):
+    parts = _parts(template)
+    if len(parts) > 2 * HOLES + 1:
+        return False
+    for part in parts:
         if isinstance(part, str):
             reached = {at + len(part) for at in reached if uri.startswith(part, at)}
         else:
