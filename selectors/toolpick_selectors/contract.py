@@ -66,7 +66,7 @@ class SelectionContext:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """One tool chosen: its id, a score, why.
+    """One tool chosen: its id, a score, why, and what the score is made of.
 
     A higher score is better; scores compare within one selection only.
     """
@@ -74,6 +74,7 @@ class Pick:
     id: str
     score: float
     reason: str = ""
+    parts: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,10 @@ class Selection:
 
 class SelectionError(Exception):
     """A selector can't rank. The message is one sentence: what failed, and what to do."""
+
+
+class TurnRefused(SelectionError):
+    """The person who set the selector up wants the turn to fail rather than to go on without it."""
 
 
 @runtime_checkable
@@ -113,4 +118,21 @@ class AsyncSelector(Protocol):
 
     def select(self, context: SelectionContext, tools: Sequence[Tool]) -> Awaitable[Selection]:
         """As ``Selector.select``, awaited."""
+        ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """What a selector may offer besides ``select`` when it has work to do ahead of a query.
+
+    Without ``run``, a selector does that work when it is asked. While ``run`` is running,
+    ``select`` never waits for it: it answers with what there is and says so in ``degraded``.
+    """
+
+    def offer(self, tools: Sequence[Tool]) -> None:
+        """Say which tools there are now. Returns at once; call it from the loop of ``run``."""
+        ...
+
+    async def run(self) -> None:
+        """Do the work until cancelled."""
         ...

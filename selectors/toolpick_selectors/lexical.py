@@ -1,8 +1,8 @@
 """The ``lexical`` selector: BM25 over the words of a tool. Knows no vectors.
 
-A tool's words are its server's name, its own name (twice), title, description and parameter names.
-An index is built once for a list of tools and kept for lists that are equal; picks always come from
-the tools handed in. Whoever writes a tool's exact name gets that tool first, however it ranks.
+A tool's words are its server's name, its own name, title, description and parameters. An index is
+built once for a list of tools and kept for lists that are equal. Whoever writes a tool's exact name
+gets that tool first, however it ranks.
 
 BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), in
 the form that Lucene uses, which has no (k1 + 1) factor and never a negative weight.
@@ -11,14 +11,15 @@ the form that Lucene uses, which has no (k1 + 1) factor and never a negative wei
 from __future__ import annotations
 
 import re
-from collections import Counter
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from toolpick_selectors import adaptive
 from toolpick_selectors.contract import Pick, Selection
-from toolpick_selectors.words import spaced, squash, terms, words
+from toolpick_selectors.kept import Kept
+from toolpick_selectors.words import squash, terms, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +31,14 @@ if TYPE_CHECKING:
 K1, B = 1.2, 0.75
 DESCRIPTION_CHARS = 4_000
 PARAMETERS = 100
+PARAMETER_CHARS = 300
+NAME, PARAMETER_TEXT = 2.0, 0.25
+"""How much a word counts in a name and in a parameter's description; elsewhere it counts once."""
 QUERY_CHARS = 8_000
 RATIO = 0.3
-KEPT = 4
-"""Indexes kept at once: sessions with different tool lists take turns."""
+
+TYPO_CHARS, TYPOS, TYPO_WEIGHT = 5, 4, 0.5
+"""Unknown words of so many letters, so many a query, are looked for with one letter changed."""
 
 _NAME = re.compile(r"[\w.:/-]+")
 
@@ -42,53 +47,62 @@ class LexicalIndex:
     """The words of a list of tools, ready to be scored."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
-        """Read every tool once; the tools are kept only to tell whether another list is equal."""
-        self.tools = tuple(tools)
+        """Read every tool once; none is kept."""
         self._places: dict[str, int] = {}
         self._named: dict[str, list[int]] = {}
-        documents = [
-            Counter(self._place(term) for term in terms(searchable(tool))) for tool in self.tools
-        ]
-        self._weigh(documents)
-        for at, tool in enumerate(self.tools):
+        self._weigh([self._counted(tool) for tool in tools])
+        for at, tool in enumerate(tools):
             for key in {squash(tool.name), squash(tool.server + tool.name), squash(tool.id)} - {""}:
                 self._named.setdefault(key, []).append(at)
 
-    def _place(self, term: str) -> int:
-        return self._places.setdefault(term, len(self._places))
+    def _counted(self, tool: Tool) -> dict[int, float]:
+        """How much of each word, by its place, the tool has."""
+        counts: dict[int, float] = {}
+        places = self._places
+        for text, weight in fields(tool):
+            for term in terms(text):
+                place = places.setdefault(term, len(places))
+                counts[place] = counts.get(place, 0.0) + weight
+        return counts
 
-    def _weigh(self, documents: list[Counter[int]]) -> None:
+    def _weigh(self, documents: list[dict[int, float]]) -> None:
         """Turn counts into the score that each word gives each tool, ordered by word."""
-        lengths = np.array([document.total() for document in documents], np.float32)
-        rows = np.repeat(
-            np.arange(len(documents), dtype=np.int32), [len(document) for document in documents]
-        )
+        sizes = [len(document) for document in documents]
+        rows = np.repeat(np.arange(len(documents), dtype=np.int32), sizes)
         columns = np.array([place for document in documents for place in document], np.int32)
-        counts = np.array(
-            [count for document in documents for count in document.values()], np.float32
-        )
+        counts = np.array([n for document in documents for n in document.values()], np.float32)
+        lengths = np.bincount(rows, counts, len(documents)).astype(np.float32)
         order = np.argsort(columns, kind="stable")
         columns, self._rows, counts = columns[order], rows[order], counts[order]
-        found = (
-            np.bincount(columns, minlength=len(self._places))
-            if len(columns)
-            else np.zeros(0, np.int64)
-        )
+        found = np.bincount(columns, minlength=len(self._places))
         self._ends = np.concatenate([[0], np.cumsum(found)])
         rarity = np.log1p((len(documents) - found + 0.5) / (found + 0.5)).astype(np.float32)
-        mean = max(float(lengths.mean()), 1.0) if len(documents) else 1.0
+        mean = max(float(lengths.mean()), 1.0) if documents else 1.0
         damping = K1 * (1 - B + B * lengths / mean)
         self._weights = rarity[columns] * counts / (counts + damping[self._rows])
+        self._count = len(documents)
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """One score a tool, 0 where no word is shared."""
-        scores = np.zeros(len(self.tools), np.float32)
-        for term, times in Counter(terms(clip(query))).items():
+        scores = np.zeros(self._count, np.float32)
+        for place, weight in self._sought(query):
+            held = slice(self._ends[place], self._ends[place + 1])
+            scores[self._rows[held]] += weight * self._weights[held]
+        return scores
+
+    def _sought(self, query: str) -> list[tuple[int, float]]:
+        """The places of the query's words, each once, and how much each counts."""
+        found: list[tuple[int, float]] = []
+        tried = 0
+        for term in dict.fromkeys(terms(clip(query))):
             place = self._places.get(term)
             if place is not None:
-                held = slice(self._ends[place], self._ends[place + 1])
-                scores[self._rows[held]] += times * self._weights[held]
-        return scores
+                found.append((place, 1.0))
+            elif len(term) >= TYPO_CHARS and tried < TYPOS and term.isascii() and term.isalpha():
+                tried += 1
+                near = [self._places[word] for word in misspelt(term) if word in self._places]
+                found += [(place, TYPO_WEIGHT / len(near)) for place in near]
+        return found
 
     def named(self, query: str) -> list[int]:
         """The places of tools whose exact name the query writes, in any style of identifier.
@@ -110,50 +124,54 @@ class Lexical:
     def __init__(self, *, minimum: int = adaptive.MINIMUM, ratio: float = RATIO) -> None:
         """``ratio``: the share of the best score that a tool beyond the ``minimum`` must reach."""
         self._minimum, self._ratio = minimum, ratio
-        self._kept: list[LexicalIndex] = []
+        self._indexes = Kept(LexicalIndex)
 
     def select(self, context: SelectionContext, tools: Sequence[Tool]) -> Selection:
         """Pick the tools that share words with the query."""
         if not tools:
             return Selection((), "there are no tools to choose from")
-        if not squash(context.query[:QUERY_CHARS]):
+        if not squash(context.query):
             return unranked("the query has no words")
-        index = self.index(tools)
+        index = self._indexes.of(tools)
         scores = index.scores(context.query)
         named = index.named(context.query)
-        order = ranked(scores, tools, named)
-        chosen = order[
-            : adaptive.size(
-                scores[order], ratio=self._ratio, minimum=self._minimum, limit=context.limit
-            )
-        ]
-        if not chosen:
+        order = ranked(scores, tools, named, context.limit)
+        size = adaptive.size(
+            scores[order], ratio=self._ratio, minimum=self._minimum, limit=context.limit
+        )
+        if not size:
             return unranked("no tool shares a word with the query")
         picks = tuple(
-            Pick(tools[at].id, float(scores[at]), "named" if at in named else "words")
-            for at in chosen
+            Pick(tools[at].id, float(scores[at]), "named" if at in named else "")
+            for at in order[:size]
         )
         return Selection(picks, f"{len(picks)} of {len(tools)} tools by shared words")
 
-    def index(self, tools: Sequence[Tool]) -> LexicalIndex:
-        """The index of exactly these tools, built now if they are new."""
-        wanted = tuple(tools)
-        for at, index in enumerate(self._kept):
-            if index.tools == wanted:
-                if at:
-                    self._kept = [index, *self._kept[:at], *self._kept[at + 1 :]]
-                return index
-        index = LexicalIndex(wanted)
-        self._kept = [index, *self._kept[: KEPT - 1]]
-        return index
+
+def fields(tool: Tool) -> list[tuple[str, float]]:
+    """The texts of a tool that are searched, bounded, and how much a word in each counts."""
+    parameters = tool.parameters[:PARAMETERS]
+    return [
+        (tool.server, 1.0),
+        (tool.name, NAME),
+        (tool.title, 1.0),
+        (tool.description[:DESCRIPTION_CHARS], 1.0),
+        (" ".join(parameter.name for parameter in parameters), 1.0),
+        *((parameter.description[:PARAMETER_CHARS], PARAMETER_TEXT) for parameter in parameters),
+    ]
 
 
-def searchable(tool: Tool) -> str:
-    """The text of a tool that is searched, bounded."""
-    name = spaced(tool.name)
-    parameters = " ".join(parameter.name for parameter in tool.parameters[:PARAMETERS])
-    description = tool.description[:DESCRIPTION_CHARS]
-    return "\n".join((tool.server, name, tool.name, tool.title, description, parameters))
+def misspelt(word: str) -> list[str]:
+    """Words that begin like ``word`` and differ in one letter, or in two that swapped places."""
+    found: dict[str, None] = {}
+    for at in range(1, len(word) + 1):
+        head, tail = word[:at], word[at:]
+        found[head + tail[1:]] = None
+        found[head + tail[1:2] + tail[:1] + tail[2:]] = None
+        for letter in ascii_lowercase:
+            found[head + letter + tail] = None
+            found[head + letter + tail[1:]] = None
+    return list(found)
 
 
 def clip(query: str) -> str:
@@ -164,8 +182,10 @@ def clip(query: str) -> str:
     return f"{query[:half]}\n{query[-half:]}"
 
 
-def ranked(scores: NDArray[np.float32], tools: Sequence[Tool], named: Sequence[int]) -> list[int]:
-    """Places of the tools with a score, best first, equal scores by id.
+def ranked(
+    scores: NDArray[np.float32], tools: Sequence[Tool], named: Sequence[int], limit: int
+) -> list[int]:
+    """Places of the ``limit`` best tools with a score, best first, equal scores by id.
 
     Tools that were ``named`` are lifted, in ``scores`` itself, just above the best of the others.
     """
@@ -173,8 +193,11 @@ def ranked(scores: NDArray[np.float32], tools: Sequence[Tool], named: Sequence[i
         best = max(float(scores.max()), 1e-6)
         for at in named:
             scores[at] = best * (1.01 + 0.01 * scores[at] / best)
-    places = np.flatnonzero(scores > 0)
-    return sorted(places.tolist(), key=lambda at: (-scores[at], tools[at].id))
+    bar = 0.0
+    if limit < len(scores):
+        bar = float(np.partition(scores, len(scores) - limit)[len(scores) - limit])
+    places = np.flatnonzero((scores > 0) & (scores >= bar)).tolist()
+    return sorted(places, key=lambda at: (-scores[at], tools[at].id))[:limit]
 
 
 def unranked(why: str) -> Selection:
