@@ -24,31 +24,38 @@ def lab() -> Path:
     return Path(os.environ.get("TOOLPICK_LAB", ROOT / "lab"))
 
 
+def installed(name: str, *packages: str) -> Path | None:
+    """The folder of this name, if it holds node and just these packages."""
+    record = lab() / "npm" / name / "installed.json"
+    if record.exists() and json.loads(record.read_text()) == [NODE, *packages]:
+        return record.parent
+    return None
+
+
 def install(name: str, *packages: str) -> Path:
-    """Install node and the packages into a folder of this name; return the folder.
+    """Install node and the packages into a folder of this name, and return the folder.
 
     Raises:
         Unavailable: There is no npm, no registry, or no such package.
     """
-    folder = lab() / "npm" / name
-    wanted = [NODE, *packages]
-    record = folder / "installed.json"
-    if record.exists() and json.loads(record.read_text()) == wanted:
-        return folder
+    there = installed(name, *packages)
+    if there is not None:
+        return there
     npm = shutil.which("npm")
     if npm is None:
         raise Unavailable("npm is not installed")
+    folder = lab() / "npm" / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text('{"private": true}\n')
-    command = [npm, "install", "--silent", "--no-audit", "--no-fund", *wanted]
+    command = [npm, "install", "--silent", "--no-audit", "--no-fund", NODE, *packages]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired:
         raise Unavailable("npm did not finish within 300 s") from None
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
-        raise Unavailable(f"npm could not install {', '.join(wanted)}: {last[-1]}")
-    record.write_text(json.dumps(wanted))
+        raise Unavailable(f"npm could not install {', '.join(packages)}: {last[-1]}")
+    (folder / "installed.json").write_text(json.dumps([NODE, *packages]))
     return folder
 
 
