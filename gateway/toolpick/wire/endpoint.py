@@ -1,8 +1,7 @@
-"""One HTTP address that a server is spoken to at, and the failures of speaking to it, put in words.
+"""One HTTP address that a server is spoken to at.
 
-Every failure becomes a ``HttpFailure`` whose text continues a sentence about the server, and holds
-no header value and no secret of the URL. Redirects are followed within the origin only, as headers
-hold credentials. Knows nothing of JSON-RPC.
+Redirects are followed within the origin only, as headers hold credentials. Proxies and certificates
+come from the environment. Whatever goes wrong is a ``HttpFailure``. Knows nothing of JSON-RPC.
 """
 
 from __future__ import annotations
@@ -10,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import os
 import socket
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import urlsplit
 
-from toolpick.errors import GatewayError
-from toolpick.wire import headers as http_headers
+from toolpick.wire import headers as h
+from toolpick.wire.failures import EXCERPT_READ, HttpFailure, Mask, failure
 from toolpick.wire.wire import MAX_FRAME
 
 if TYPE_CHECKING:
@@ -27,23 +25,15 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT = 10.0
 """Seconds that connecting may take."""
-NOTE_TIMEOUT = 30.0
+NOTE_TIMEOUT = 10.0
 """Seconds that a server may take to acknowledge what needs no answer."""
 IDLE_EXPIRY = 4.0
 """Seconds that an idle connection is kept: uvicorn and Node end theirs after 5."""
 REDIRECTS = 3
-EXCERPT = 200
-"""Characters of an error body that are quoted."""
-EXCERPT_READ = 65_536
-
-
-class HttpFailure(GatewayError):
-    """A request that got no usable response. ``unreachable``: no connection came about."""
-
-    def __init__(self, what: str, *, unreachable: bool = False) -> None:
-        """``what`` continues the sentence that begins with the server's name."""
-        super().__init__(what)
-        self.unreachable = unreachable
+"""Redirects that are followed, one after the other."""
+KEEP_ALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))
+"""After how much silence on a stream the system asks whether the other end lives (seconds), how
+often, and how many times in vain before the connection breaks."""
 
 
 class Endpoint:
@@ -56,7 +46,7 @@ class Endpoint:
         self.url = url
         self._headers = dict(headers)
         self._timeout = timeout
-        self._secrets = sorted(_secrets(url, headers), key=len, reverse=True)
+        self._mask: Mask | None = None
         self._client: httpx2.AsyncClient | None = None
 
     async def open(self) -> None:
@@ -65,9 +55,10 @@ class Endpoint:
         Raises:
             OSError: the URL or the headers can't be used.
         """
-        wrong = http_headers.unusable(self._headers) or _unusable(self.url)
+        wrong = _unusable(self.url) or h.unusable(self._headers)
         if wrong:
             raise OSError(wrong)
+        self._mask = Mask(self.url, self._headers)
         # importing the client and reading the certificates takes 0.1 s: too long for the loop
         self._client = await asyncio.to_thread(_client, self._headers, self._timeout)
 
@@ -95,10 +86,15 @@ class Endpoint:
             HttpFailure: there is no response, or it is a redirect that is not followed.
         """
         target = url or self.url
+        if frame is None:
+            body = None
+        else:
+            headers = {**headers, "content-length": str(len(frame))}
+            body = _Body(frame, written)
         for _ in range(REDIRECTS + 1):
-            response = await self._send_once(method, target, headers, frame, written, patience)
+            response = await self._send_once(method, target, headers, body, patience)
             if not response.has_redirect_location:
-                if frame is not None and not url:
+                if body is not None and not url:
                     # a slash that is missing in the settings need not cost every call a round trip
                     self.url = target
                 return response
@@ -111,8 +107,7 @@ class Endpoint:
         method: str,
         url: str,
         headers: Mapping[str, str],
-        frame: bytes | None,
-        written: Callable[[], None] | None,
+        body: _Body | None,
         patience: float | None,
     ) -> httpx2.Response:
         import httpx2
@@ -122,13 +117,7 @@ class Endpoint:
         timeout = {"connect": self._timeout, "read": patience, "write": None, "pool": None}
         try:
             request = self._client.build_request(
-                method,
-                url,
-                headers=headers
-                if frame is None
-                else {**headers, "content-length": str(len(frame))},
-                content=None if frame is None else _Body(frame, written),
-                extensions={"timeout": timeout},
+                method, url, headers=headers, content=body, extensions={"timeout": timeout}
             )
             return await self._client.send(request, stream=True)
         except (httpx2.RequestError, httpx2.InvalidURL, OSError) as error:
@@ -148,78 +137,54 @@ class Endpoint:
         except (httpx2.RequestError, httpx2.StreamError, OSError) as error:
             raise self._failure(error) from None
 
-    async def body(self, response: httpx2.Response, limit: int = MAX_FRAME) -> bytes:
+    async def body(self, response: httpx2.Response) -> bytes:
         """The whole body.
 
         Raises:
-            HttpFailure: it ended too early, or is larger than ``limit``.
+            HttpFailure: it ended too early, or is larger than ``MAX_FRAME``.
         """
         chunks: list[bytes] = []
         size = 0
         async for chunk in self.chunks(response):
             chunks.append(chunk)
             size += len(chunk)
-            if size > limit:
-                raise HttpFailure(f"sent a message of more than {limit} bytes")
+            if size > MAX_FRAME:
+                raise HttpFailure(f"sent a message of more than {MAX_FRAME} bytes")
         return b"".join(chunks)
 
     async def error_body(self, response: httpx2.Response) -> bytes:
         """The body of an error response, as far as there is one; whole only when it is JSON."""
-        is_json = "json" in response.headers.get("content-type", "")
+        limit = MAX_FRAME if "json" in response.headers.get("content-type", "") else EXCERPT_READ
         chunks: list[bytes] = []
         size = 0
         with contextlib.suppress(HttpFailure):
             async for chunk in self.chunks(response):
                 chunks.append(chunk)
                 size += len(chunk)
-                if size > (MAX_FRAME if is_json else EXCERPT_READ):
+                if size > limit:
                     break
         return b"".join(chunks)
 
+    def excerpt(self, body: bytes) -> str:
+        """The beginning of a body, on one line, fit to be shown."""
+        return self._mask.excerpt(body) if self._mask is not None else ""
+
     def keep_watch(self, response: httpx2.Response) -> None:
-        """Have the system notice within minutes when the other end of a long stream is gone."""
+        """Have the system notice when the other end of a long stream is gone."""
         stream = response.extensions.get("network_stream")
         sock = stream.get_extra_info("socket") if stream is not None else None
         if sock is None:
             return
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            for name, number in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
+            for name, number in KEEP_ALIVE:
                 if hasattr(socket, name):
                     sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), number)
 
-    def excerpt(self, body: bytes) -> str:
-        """The beginning of a body, on one line, without secrets."""
-        return self.masked(" ".join(body[:EXCERPT_READ].decode("utf-8", "replace").split()))[
-            :EXCERPT
-        ]
-
-    def masked(self, text: str) -> str:
-        """The text without any value of a header and any password or parameter of the URL."""
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
-
     def _failure(self, error: Exception) -> HttpFailure:
-        import httpx2
-
-        cause = _os_error(error)
-        why = self.masked(_told(cause or error))
         where = urlsplit(self.url).netloc.rpartition("@")[2]
-        if isinstance(error, (httpx2.ConnectTimeout, httpx2.PoolTimeout)):
-            what = f"can't be reached at {where} within {self._timeout:g} s"
-        elif isinstance(
-            error, (httpx2.ConnectError, httpx2.ProxyError, httpx2.UnsupportedProtocol)
-        ):
-            what = f"can't be reached at {where}: {why}"
-        elif isinstance(error, httpx2.ReadTimeout):
-            return HttpFailure("did not acknowledge what it was sent")
-        elif isinstance(error, httpx2.LocalProtocolError):
-            # its text quotes the header that h11 refused
-            return HttpFailure("was sent a request that HTTP can't carry")
-        else:
-            return HttpFailure(f"broke the connection: {why}")
-        return HttpFailure(what, unreachable=True)
+        assert self._mask is not None
+        return failure(error, where, self._timeout, self._mask)
 
 
 class _Body:
@@ -259,28 +224,13 @@ def _certificates() -> ssl.SSLContext:
 
 
 def _unusable(url: str) -> str:
+    """What is wrong with a URL, without quoting it; "" when nothing is."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
     return "" if usable else "the URL is no http or https URL"
-
-
-def _secrets(url: str, headers: Mapping[str, str]) -> set[str]:
-    """What must not be quoted. Words of fewer than four letters are no secrets."""
-    try:
-        parts = urlsplit(url)
-        found = [
-            parts.username or "",
-            parts.password or "",
-            *(v for _, v in parse_qsl(parts.query)),
-        ]
-    except ValueError:
-        found = []
-    for value in headers.values():
-        found += [value, *value.split()]
-    return {word for one in found for word in (one, unquote(one)) if len(word) >= 4}
 
 
 def _redirected(method: str, url: str, response: httpx2.Response) -> str:
@@ -298,35 +248,10 @@ def _redirected(method: str, url: str, response: httpx2.Response) -> str:
         raise HttpFailure("redirects to something that is no URL") from None
     shown = str(new.copy_with(query=None, fragment=None, userinfo=b""))
     if (old.scheme, old.host, old.port) != (new.scheme, new.host, new.port):
-        raise HttpFailure(
-            f"redirects to {shown}, which is another origin; use that URL if it is the server's"
-        )
+        what = f"redirects to {shown}, which is another origin; use that URL if it is the server's"
+        raise HttpFailure(what)
     if method != "GET" and response.status_code not in (307, 308):
-        raise HttpFailure(
-            f"redirects to {shown} with status {response.status_code}, "
-            "which would lose the message; use that URL"
-        )
+        status = response.status_code
+        what = f"redirects to {shown} with status {status}, which loses the message; use that URL"
+        raise HttpFailure(what)
     return str(new)
-
-
-def _told(error: Exception) -> str:
-    """What an error says of itself, in a few words."""
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    if isinstance(error, OSError) and text.startswith("Connect call failed"):
-        # asyncio names the address there, but not the reason
-        return os.strerror(error.errno or 0).lower()
-    return str(text)
-
-
-def _os_error(error: BaseException | None) -> OSError | None:
-    """The system's own error below a client's error, if there is one."""
-    seen = 0
-    while error is not None and seen < 10:
-        if isinstance(error, OSError) and error.strerror:
-            return error
-        if isinstance(error, BaseExceptionGroup):
-            found = (_os_error(one) for one in error.exceptions)
-            return next((one for one in found if one is not None), None)
-        error = error.__cause__ or error.__context__
-        seen += 1
-    return None

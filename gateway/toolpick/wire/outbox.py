@@ -11,29 +11,32 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from toolpick.wire.endpoint import HttpFailure
+from toolpick.wire.failures import HttpFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
     from toolpick.wire.wire import Outgoing, Receiver
 
 log = logging.getLogger(__name__)
 
+INITIALIZED = b'"notifications/initialized"'
+
 
 class Post:
-    """One frame on its way.
+    """One frame on its way, with the headers that were right when it was put in.
 
     ``sent`` is set once it is written, ``heard`` once the server has said whether it takes it,
     ``answered`` once the receiver has its answer or knows that there will be none.
     """
 
-    __slots__ = ("about", "answered", "frame", "heard", "sent", "task")
+    __slots__ = ("about", "answered", "frame", "headers", "heard", "sent", "task")
 
-    def __init__(self, frame: bytes, about: Outgoing | None) -> None:
+    def __init__(self, frame: bytes, about: Outgoing | None, headers: Mapping[str, str]) -> None:
         """``about`` is given for requests only."""
         self.frame = frame
         self.about = about
+        self.headers = headers
         self.sent = asyncio.Event()
         self.heard = False
         self.answered = False
@@ -51,6 +54,7 @@ class Outbox:
     def __init__(self, deliver: Callable[[Post], Awaitable[None]]) -> None:
         """``deliver`` sends a post and sees to its answer; what it raises fails that post alone."""
         self.receiver: Receiver | None = None
+        """Nothing is taken in before it is set."""
         self.lost = False
         """Nothing is told to the receiver any more."""
         self.requests: dict[int, Post] = {}
@@ -60,17 +64,20 @@ class Outbox:
         self._unsent: dict[Post, None] = {}
         self._held_by: asyncio.Task[None] | None = None
 
-    def put(self, frame: bytes, about: Outgoing | None, *, hold: bool = False) -> None:
-        """Send a frame after those that must precede it. ``hold``: later ones wait for its end."""
+    def put(self, frame: bytes, about: Outgoing | None, headers: Mapping[str, str]) -> None:
+        """Send a frame after those that must precede it."""
         if self.lost or self.receiver is None:
             return
-        post = Post(frame, about)
+        post = Post(frame, about, headers)
         before = () if about else tuple(self._unsent)
         self._unsent[post] = None
         if about:
             self.requests[about.id] = post
         post.task = self.own(self._run(post, before, self._held_by))
-        if hold:
+        # not in a finally clause: a task that is cancelled before its first step never gets there
+        post.task.add_done_callback(lambda _: self._ended(post))
+        if about is None and INITIALIZED in frame[:80]:
+            # servers refuse requests that overtake it
             self._held_by = post.task
 
     def own(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
@@ -83,11 +90,11 @@ class Outbox:
     async def _run(
         self, post: Post, before: tuple[Post, ...], held_by: asyncio.Task[None] | None
     ) -> None:
+        if held_by is not None and not held_by.done():
+            await asyncio.wait([held_by])
+        for earlier in before:
+            await earlier.sent.wait()
         try:
-            if held_by is not None and not held_by.done():
-                await asyncio.wait([held_by])
-            for earlier in before:
-                await earlier.sent.wait()
             await self._deliver(post)
         except HttpFailure as failure:
             self.drop(post, str(failure))
@@ -96,15 +103,16 @@ class Outbox:
         except Exception:
             log.warning("a message could not be sent", exc_info=True)
             self.drop(post, "could not be sent a message")
-        finally:
-            self.written(post)
-            if post.about and self.requests.get(post.about.id) is post:
-                del self.requests[post.about.id]
 
     def written(self, post: Post) -> None:
         """Take note that a post has left; those that wait for it may go."""
         post.sent.set()
         self._unsent.pop(post, None)
+
+    def _ended(self, post: Post) -> None:
+        self.written(post)
+        if post.about and self.requests.get(post.about.id) is post:
+            del self.requests[post.about.id]
 
     # -- what the receiver hears
 
@@ -131,7 +139,7 @@ class Outbox:
     def stop(self) -> None:
         """Cancel everything but the caller's task; the receiver hears no more."""
         self.lost = True
-        current = asyncio.current_task()
+        current = _current_task()
         for task in self._tasks:
             if task is not current:
                 task.cancel()
@@ -139,6 +147,10 @@ class Outbox:
     async def close(self) -> None:
         """Stop, and wait until every task has ended."""
         self.stop()
-        rest = self._tasks - {asyncio.current_task()}
+        rest = self._tasks - {_current_task()}
         if rest:
             await asyncio.wait(rest)
+
+
+def _current_task() -> asyncio.Task[None] | None:
+    return asyncio.current_task()

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from toolpick.errors import FrameError
+from toolpick.wire import answers
 from toolpick.wire import headers as h
-from toolpick.wire.endpoint import CONNECT_TIMEOUT, NOTE_TIMEOUT, Endpoint, HttpFailure
+from toolpick.wire.endpoint import CONNECT_TIMEOUT, NOTE_TIMEOUT, Endpoint
 from toolpick.wire.events import EventBuffer
+from toolpick.wire.failures import HttpFailure
 from toolpick.wire.outbox import Outbox
+from toolpick.wire.streams import SessionGone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +27,6 @@ if TYPE_CHECKING:
     from toolpick.wire.events import Event
     from toolpick.wire.outbox import Post
     from toolpick.wire.wire import Outgoing, Receiver
-
-GONE = "no longer knows the session"
 
 
 class SseWire:
@@ -60,7 +61,10 @@ class SseWire:
 
     def send(self, frame: bytes, about: Outgoing | None = None) -> None:
         """Post one frame."""
-        self._outbox.put(frame, about, hold=b'"notifications/initialized"' in frame[:80])
+        headers = {"content-type": "application/json"}
+        if self.version:
+            headers[h.VERSION] = self.version
+        self._outbox.put(frame, about, headers)
 
     def abandon(self, id: int) -> bool:
         """Take a request back that has not been written yet, else tell the server nothing."""
@@ -86,7 +90,7 @@ class SseWire:
         assert self._address is not None
         response = await self._endpoint.send(
             "POST",
-            self._headers({"content-type": "application/json"}),
+            post.headers,
             post.frame,
             lambda: self._outbox.written(post),
             url=self._address.result(),
@@ -94,17 +98,17 @@ class SseWire:
         )
         try:
             if response.status_code == 404:
-                self._outbox.drop(post, GONE, session_gone=True)
-                self._outbox.lose(GONE)
+                gone = str(SessionGone())
+                self._outbox.drop(post, gone, session_gone=True)
+                self._outbox.lose(gone)
             elif not response.is_success:
-                shown = self._endpoint.excerpt(await self._endpoint.error_body(response))
-                told = f"answered with HTTP status {response.status_code}"
-                self._outbox.drop(post, f"{told}: {shown}" if shown else told)
+                self._outbox.drop(post, await self._refusal(response))
         finally:
             await response.aclose()
 
-    def _headers(self, made: dict[str, str]) -> dict[str, str]:
-        return {**made, h.VERSION: self.version} if self.version else made
+    async def _refusal(self, response: httpx2.Response) -> str:
+        body = await self._endpoint.error_body(response)
+        return answers.refusal(response.status_code, self._endpoint.excerpt(body))
 
     # -- in
 
@@ -124,9 +128,7 @@ class SseWire:
         try:
             kind = h.media_type(response.headers.get("content-type", ""))
             if response.status_code != 200 or kind != h.EVENTS:
-                shown = self._endpoint.excerpt(await self._endpoint.error_body(response))
-                told = f"answered with HTTP status {response.status_code} and no stream of events"
-                return f"{told}: {shown}" if shown else told
+                return await self._refusal(response)
             await self._take(response, address)
         except FrameError as error:
             return f"sent {error}"
