@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Era(StrEnum):
-    """The two generations of the protocol: sessions with a handshake, or self-contained requests."""
+    """The two eras of the protocol: sessions with a handshake, or self-contained requests."""
 
     LEGACY = "legacy"
     MODERN = "modern"
@@ -16,13 +16,16 @@ class Era(StrEnum):
 LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS = ("2026-07-28",)
 
+META_TOOLS = ("search_tools", "call_tool")
+"""The gateway's own tools, in listing order."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolEntry:
     """One tool of the catalog.
 
-    ``exposed`` is the name that clients see, ``name`` the server's own. ``raw`` is the definition as
-    it is listed: a JSON object in UTF-8 that carries the exposed name.
+    ``exposed`` is the name that clients see, ``name`` the server's own. ``raw`` is the definition
+    as it is listed: a JSON object in UTF-8 that carries the exposed name.
     """
 
     server: str
@@ -43,7 +46,7 @@ class PromptEntry:
 
 @dataclass(frozen=True, slots=True)
 class ResourceEntry:
-    """One resource or resource template; ``uri`` is the server's own, ``exposed`` what clients use."""
+    """One resource or template; ``uri`` is the server's own, ``exposed`` what clients use."""
 
     server: str
     uri: str
@@ -53,7 +56,7 @@ class ResourceEntry:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Text that says what a turn is about, and where it was had: meta, hook, header, command, search."""
+    """Text that says what a turn is about, and where it was had: meta, hook, header, command."""
 
     text: str
     source: str

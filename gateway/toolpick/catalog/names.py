@@ -13,12 +13,14 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from toolpick.model import META_TOOLS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LIMIT = 48
 SEPARATOR = "__"
-RESERVED = frozenset({"search_tools", "call_tool"})
+RESERVED = frozenset(META_TOOLS)
 """Names of the meta-tools, which no server's bare name may take."""
 
 _LEGAL = re.compile(rf"[A-Za-z0-9_-]{{1,{LIMIT}}}")

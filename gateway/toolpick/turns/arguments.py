@@ -1,0 +1,122 @@
+"""Checks arguments against a tool's real schema, where the client could not see it.
+
+For ``call_tool`` and for stubs. In doubt a call passes: the server has the last word, so a schema
+that can't be used, a reference to another document or a check that takes too long is no problem of
+the caller's. Nothing is ever fetched. ``pattern`` is not checked: the servers' dialect of regular
+expressions is another one, and a hostile one could stop the gateway.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from toolpick.turns.excerpts import one_line
+from toolpick.turns.signature import signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+KEPT = 256
+"""Compiled validators that are kept."""
+STEPS = 20_000
+"""References that one check may follow before the arguments pass unchecked."""
+
+_validators: OrderedDict[bytes, _Checker | None] = OrderedDict()
+
+
+def arguments_problem(schema: bytes, arguments: Any) -> str:
+    """What is wrong with arguments, in one sentence that says what was expected; "" if nothing is.
+
+    ``schema`` is the tool's inputSchema as JSON. None stands for no arguments.
+    """
+    if arguments is None:
+        arguments = {}
+    if not isinstance(arguments, dict):
+        return "arguments must be an object with the tool's arguments by name"
+    checker = _checker(schema)
+    return checker.problem(arguments) if checker else ""
+
+
+class _TooMuchWork(Exception):
+    pass
+
+
+class _Checker:
+    """A compiled schema."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        from jsonschema import Draft202012Validator, validators
+        from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+
+        self._schema = schema
+        self._left = 0
+        draft = validators.validator_for(schema, default=Draft202012Validator)
+        counted = {
+            key: self._counted(check)
+            for key, check in draft.VALIDATORS.items()
+            if key in ("$ref", "$dynamicRef", "$recursiveRef")
+        }
+        limited = validators.extend(draft, {**counted, "pattern": None})
+        self._validator = limited(schema, registry=REGISTRY)
+
+    def _counted(self, check: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+        def limited(*values: Any) -> Iterator[Any]:
+            self._left -= 1
+            if self._left < 0:
+                raise _TooMuchWork
+            yield from check(*values)
+
+        return limited
+
+    def problem(self, arguments: dict[str, Any]) -> str:
+        from jsonschema.exceptions import best_match
+
+        self._left = STEPS
+        try:
+            error = best_match(islice(self._validator.iter_errors(arguments), 20))
+        except Exception:  # noqa: BLE001 - whatever a schema does to the validator, the server decides
+            return ""
+        if error is None:
+            return ""
+        return f"{_said(error)}; expected {signature(self._schema)}"
+
+
+def _checker(schema: bytes) -> _Checker | None:
+    key = hashlib.sha256(schema).digest()
+    if key in _validators:
+        _validators.move_to_end(key)
+        return _validators[key]
+    try:
+        tree = msgspec.json.decode(schema)
+        checker = _Checker(tree) if isinstance(tree, dict) else None
+    except Exception:  # noqa: BLE001 - a schema that can't be compiled checks nothing
+        checker = None
+    _validators[key] = checker
+    if len(_validators) > KEPT:
+        _validators.popitem(last=False)
+    return checker
+
+
+def _said(error: Any) -> str:
+    """A jsonschema error as the beginning of a sentence, the place first."""
+    place = ".".join(str(part) for part in error.absolute_path)
+    where = f"argument {place!r}" if place else "arguments"
+    value = one_line(repr(error.instance), 60)
+    match error.validator:
+        case "required":
+            missing = [name for name in error.validator_value if name not in error.instance]
+            return f"{where} must have {', '.join(map(repr, missing))}"
+        case "type":
+            kinds = error.validator_value
+            wanted = " or ".join(kinds) if isinstance(kinds, list) else kinds
+            return f"{where} must be of type {wanted}, not {value}"
+        case "enum":
+            wanted = ", ".join(map(repr, error.validator_value))
+            return f"{where} must be one of {one_line(wanted, 300)}, not {value}"
+        case _:
+            return f"{where}: {one_line(error.message, 300)}"
