@@ -37,9 +37,28 @@ class Channel(Protocol):
 class Exchange:
     """A request in flight. It is answered once: by ``reply``, by ``fail``, or never, after ``cancel``."""
 
-    __slots__ = ("_on_cancel", "channel", "done", "header_query", "id", "meta", "method", "params", "session", "token")
+    __slots__ = (
+        "_on_cancel",
+        "channel",
+        "done",
+        "header_query",
+        "id",
+        "meta",
+        "method",
+        "params",
+        "session",
+        "token",
+    )
 
-    def __init__(self, session: Session, id: bytes, method: str, params: env.Body, channel: Channel, header_query: str) -> None:
+    def __init__(
+        self,
+        session: Session,
+        id: bytes,
+        method: str,
+        params: env.Body,
+        channel: Channel,
+        header_query: str,
+    ) -> None:
         """``id`` and ``params`` are JSON as the client sent them; ``header_query`` is "" if there is none.
 
         Raises:

@@ -16,6 +16,7 @@ from toolpick.wire import envelope as env
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from toolpick.catalog import Route
     from toolpick.downstream.pool import Pool
     from toolpick.engine.exchange import Channel, Exchange
     from toolpick.errors import RpcError
@@ -41,15 +42,37 @@ class Session:
     """Open ``subscriptions/listen`` requests."""
     asked: dict[bytes, Callable[[env.Body, env.Body], None]] = field(default_factory=dict)
     """Requests that were sent to the client, by id; called with result and error."""
+    asked_progress: dict[bytes, Callable[[env.Members], None]] = field(default_factory=dict)
+    """Who wants the progress of what the client was asked, by progress token."""
+    subscriptions: dict[str, Route] = field(default_factory=dict)
+    """Resources that the client wants to hear of, by the URI that it used."""
+    waited: bool = False
+    """Whether a list has waited for starting servers; it does so once."""
     next_id: int = 0
     log_level: str = ""
     query: Query | None = None
     surface: Surface | None = None
-    listed: bytes = b""
-    """What the last tools/list answer rested on, to know whether a change is worth telling."""
+    listed: tuple[bytes, ...] | None = None
+    """The definitions that the client was last shown or told of, None before its first list."""
+    chosen: tuple[str, str] = ("", "")
+    """Text and conversation of the query that the current surface was chosen for."""
+    measured: tuple[int, int] = (-1, 0)
+    """Number of a generation, and about how many tokens it takes."""
+    meta_definitions: tuple[int, tuple[bytes, ...]] = (-1, ())
+    """Number of a generation, and how the meta-tools are listed over it."""
+    shown: tuple[object, tuple[bytes, ...]] = (None, ())
+    """What a surface was made of, and its definitions."""
+    array: tuple[object, bytes] = (None, b"")
+    """Definitions, and the array that lists them."""
     closed: bool = False
 
-    def ask(self, method: str, params: env.Body, channel: Channel, answered: Callable[[env.Body, env.Body], None]) -> bytes:
+    def ask(
+        self,
+        method: str,
+        params: env.Body,
+        channel: Channel,
+        answered: Callable[[env.Body, env.Body], None],
+    ) -> bytes:
         """Send a request to the client on ``channel``; ``answered`` gets result and error."""
         self.next_id += 1
         id = env.encode(f"toolpick-{self.next_id}")
@@ -62,6 +85,12 @@ class Session:
         if self.asked.pop(id, None) is not None:
             params = b'{"requestId":%b,"reason":%b}' % (id, env.encode(reason))
             channel.send(env.notification("notifications/cancelled", params), final=False)
+
+    def pass_progress(self, members: env.Members) -> None:
+        """Take the client's progress on something that it was asked."""
+        wanted = self.asked_progress.get(bytes(members.get("progressToken", b"")))
+        if wanted is not None:
+            wanted(members)
 
     def refuse_all(self, error: RpcError) -> None:
         """Answer everything in flight with an error, for a gateway that goes down."""

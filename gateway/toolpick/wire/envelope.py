@@ -14,7 +14,8 @@ import msgspec
 
 from toolpick.errors import FrameError, RpcError
 
-NOTHING = msgspec.Raw(b"")
+Raw = msgspec.Raw
+NOTHING = Raw(b"")
 Members = dict[str, msgspec.Raw]
 """A JSON object decoded one level deep."""
 Body = bytes | msgspec.Raw

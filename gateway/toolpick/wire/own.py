@@ -9,7 +9,7 @@ import asyncio
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from toolpick.errors import FrameError
 from toolpick.wire.lines import LineBuffer
@@ -85,8 +85,7 @@ class _Stdin(asyncio.Protocol):
 async def _open_stdin(protocol: _Stdin) -> None:
     loop = asyncio.get_running_loop()
     try:
-        transport, _ = await loop.connect_read_pipe(lambda: protocol, sys.stdin.buffer)
-        cast("asyncio.ReadTransport", transport).resume_reading()
+        await loop.connect_read_pipe(lambda: protocol, sys.stdin.buffer)
     except (OSError, ValueError, NotImplementedError):
         # a plain file, /dev/null, or a system whose loop can't watch this handle
         threading.Thread(target=_read, args=(loop, protocol), name="stdin", daemon=True).start()

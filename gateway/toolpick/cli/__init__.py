@@ -1,0 +1,68 @@
+"""The ``toolpick`` command. The only place where errors become text and exit codes.
+
+Each command is a module with ``add(subparsers)`` and ``run(args) -> int``; what it needs to do its work
+is imported when it runs, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import sys
+from typing import TYPE_CHECKING
+
+from toolpick import __version__
+from toolpick.errors import ConfigError, GatewayError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = ("serve", "check", "tools", "explain", "eval", "cache")
+
+CONFIG_ERROR = 3
+EXAMPLES = """\
+examples:
+  toolpick check                          start every server once and say what works
+  toolpick serve                          serve one client over stdio (what a client's settings run)
+  toolpick serve --http --port 8000       serve many clients at http://127.0.0.1:8000/mcp
+  toolpick tools --query "rename a file"  show what a turn would be shown
+  toolpick explain "rename a file"        show why
+
+Settings are read from --config, $TOOLPICK_CONFIG, ./servers.toml or the user's settings folder.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line, with every command that is there."""
+    made = argparse.ArgumentParser(
+        prog="toolpick",
+        description="One MCP server in front of many: every turn shows only the tools it needs.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--version", action="version", version=f"toolpick {__version__}")
+    subparsers = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        if importlib.util.find_spec(f"toolpick.cli.{name}"):
+            importlib.import_module(f"toolpick.cli.{name}").add(subparsers)
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns its exit code: 0 for success, 3 for settings that can't be used."""
+    args = parser().parse_args(argv)
+    command = importlib.import_module(f"toolpick.cli.{args.command}")
+    try:
+        code: int = command.run(args)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return CONFIG_ERROR
+    except GatewayError as error:
+        print(f"toolpick: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return 1
+    return code

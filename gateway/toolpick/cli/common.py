@@ -1,0 +1,65 @@
+"""What several commands share: options, settings, logging, and a session that no client is behind."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolpick.config.load import Loaded
+    from toolpick.config.settings import Settings
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which settings to read, and how much to log."""
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="settings file, TOML or mcpServers JSON"
+    )
+    parser.add_argument(
+        "--log-level", choices=LEVELS, default=os.environ.get("TOOLPICK_LOG", "warning")
+    )
+
+
+def load(args: argparse.Namespace) -> Loaded:
+    """Read the settings that the options name.
+
+    Raises:
+        ConfigError: they can't be used.
+    """
+    from toolpick.config.load import load as load_file
+    from toolpick.config.locate import locate
+
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is no home
+    return load_file(locate(args.config, os.environ, Path.cwd(), home), os.environ)
+
+
+def with_surface(settings: Settings, surface: str | None) -> Settings:
+    """The settings with another surface, where one was asked for."""
+    if surface is None:
+        return settings
+    return replace(settings, gateway=replace(settings.gateway, surface=surface))
+
+
+def log_to_stderr(level: str) -> None:
+    """Log one event a line to stderr."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    for name in ("toolpick", "toolpick_selectors"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(level.upper())
+        logger.propagate = False
+
+
+class Nobody:
+    """A channel that leads nowhere, for sessions without a client."""
+
+    def send(self, frame: bytes, *, final: bool) -> None:
+        """Drop the frame."""

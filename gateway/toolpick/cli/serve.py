@@ -1,0 +1,137 @@
+"""``toolpick serve``: the gateway itself, over stdio or HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolpick.cli.common import add_config, load, log_to_stderr, with_surface
+from toolpick.config.settings import SURFACES
+from toolpick.errors import GatewayError
+
+if TYPE_CHECKING:
+    from toolpick.config.load import Loaded
+    from toolpick.config.settings import Settings
+    from toolpick.engine.engine import Engine
+    from toolpick.model import Query
+
+log = logging.getLogger("toolpick.serve")
+
+REQUIRED_FAILED = 2
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="serve a client over stdio, or many over HTTP",
+        description="Serve the servers of the settings as one MCP server.",
+    )
+    add_config(parser)
+    parser.add_argument(
+        "--surface", choices=SURFACES, help="what tools/list shows; overrides the settings"
+    )
+    parser.add_argument(
+        "--query", metavar="TEXT", help="what every turn is about, for headless runs"
+    )
+    parser.add_argument(
+        "--query-file", type=Path, metavar="FILE", help="the same, read from a file"
+    )
+    parser.add_argument(
+        "--http", action="store_true", help="serve streamable HTTP instead of stdio"
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default %(default)s)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=8931, help="port to listen on (default %(default)s; 0: any)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until the client goes away or a signal comes."""
+    log_to_stderr(args.log_level)
+    loaded = load(args)
+    for problem in (*loaded.problems, *loaded.remarks):
+        log.warning("config=%s", problem)
+    settings = with_surface(loaded.settings, args.surface)
+    query = command_query(args)
+
+    import anyio
+
+    return anyio.run(_serve, settings, loaded, query, args)
+
+
+def command_query(args: argparse.Namespace) -> Query | None:
+    """The query of the command line or the environment.
+
+    Raises:
+        GatewayError: the query file can't be read.
+    """
+    from toolpick.turns import resolve
+
+    text = args.query
+    if text is None and args.query_file is not None:
+        try:
+            text = args.query_file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise GatewayError(
+                f"--query-file {str(args.query_file)!r} can't be read: {error}"
+            ) from error
+    return resolve(command_query=text if text is not None else os.environ.get("TOOLPICK_QUERY"))
+
+
+async def _serve(
+    settings: Settings, loaded: Loaded, query: Query | None, args: argparse.Namespace
+) -> int:
+    import anyio
+
+    from toolpick.engine.engine import Engine
+
+    code = 0
+    async with Engine(settings, query=query) as engine, anyio.create_task_group() as tasks:
+
+        async def stop_on_signal() -> None:
+            with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+                async for number in signals:
+                    log.info("event=signal number=%d", number)
+                    tasks.cancel_scope.cancel()
+                    return
+
+        async def stop_when_required_fails() -> None:
+            nonlocal code
+            await engine.required_failed.wait()
+            print(f"toolpick: {engine.required_problem}", file=sys.stderr)
+            code = REQUIRED_FAILED
+            tasks.cancel_scope.cancel()
+
+        with suppress(NotImplementedError):
+            tasks.start_soon(stop_on_signal)
+        tasks.start_soon(stop_when_required_fails)
+        await _front(engine, settings, args)
+        tasks.cancel_scope.cancel()
+    return code
+
+
+async def _front(engine: Engine, settings: Settings, args: argparse.Namespace) -> None:
+    if not args.http:
+        from toolpick.front.stdio import serve_stdio
+
+        await serve_stdio(engine)
+        return
+    from toolpick.front.http import serve_http
+
+    await serve_http(
+        engine,
+        host=args.host,
+        port=args.port,
+        token=settings.gateway.token or None,
+        max_sessions=settings.gateway.max_sessions,
+        ready=lambda url: print(f"toolpick serves {url}", file=sys.stderr, flush=True),
+    )

@@ -1,0 +1,167 @@
+"""How a connection to a server begins: which era it speaks, which version, what it offers.
+
+The wish is the client's own era, since servers behave differently in each. A modern wish costs one
+probe, ``server/discover``. Servers from before it refuse it, ignore it, answer it without an id, or exit:
+a refusal or ``PROBE_WAIT`` seconds of silence are followed by ``initialize`` on the same connection (a
+server that is slow to start must not lose its work to a probe), and the first good answer counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from toolpick import __version__
+from toolpick.errors import METHOD_NOT_FOUND, UNSUPPORTED_VERSION, RpcError
+from toolpick.model import LEGACY_VERSIONS, MODERN_VERSIONS, Era
+from toolpick.wire import envelope as env
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolpick.wire.peer import Peer, Reply
+
+PROBE_WAIT = 3.0
+"""Seconds of silence after which ``initialize`` is sent beside an unanswered probe."""
+OURSELVES = env.raw({"name": "toolpick", "version": __version__})
+META = "io.modelcontextprotocol/"
+
+
+@dataclass(frozen=True, slots=True)
+class Greeted:
+    """What a server said of itself. ``capabilities`` and ``info`` are JSON objects, one level decoded."""
+
+    era: Era
+    version: str
+    capabilities: env.Members
+    info: env.Members
+    instructions: str
+
+
+def envelope_meta(version: str, capabilities: bytes) -> env.Members:
+    """The ``_meta`` members that every modern request carries."""
+    return {
+        META + "protocolVersion": env.raw(version),
+        META + "clientInfo": OURSELVES,
+        META + "clientCapabilities": env.Raw(capabilities),
+    }
+
+
+class Greeting:
+    """One handshake over a peer. ``announce`` hears the version before a request that needs it."""
+
+    def __init__(
+        self, peer: Peer, version: str, capabilities: bytes, announce: Callable[[str], None]
+    ) -> None:
+        """``version`` is the legacy version to offer, ``capabilities`` the client's, as JSON."""
+        self._peer = peer
+        self._version = version
+        self._capabilities = capabilities
+        self._announce = announce
+        self._say, self._hear = anyio.create_memory_object_stream[tuple[str, "Reply"]](4)
+
+    async def legacy(self) -> Greeted:
+        """Greet with ``initialize``; a server that knows only the modern era is greeted so.
+
+        Raises:
+            RpcError: the server refused, or speaks no version that we know.
+        """
+        try:
+            return self._initialized(await self._peer.ask("initialize", self._initialize_params()))
+        except RpcError as error:
+            if error.code not in (METHOD_NOT_FOUND, UNSUPPORTED_VERSION) or self._peer.closed:
+                raise
+            self._announce(MODERN_VERSIONS[-1])
+            found = self._discovered(
+                await self._peer.ask("server/discover", self._discover_params())
+            )
+            if found is None:
+                raise
+            return found
+
+    async def modern(self) -> Greeted:
+        """Probe with ``server/discover``; fall back to ``initialize``.
+
+        Raises:
+            RpcError: the server refused both, or speaks no version that we know.
+        """
+        self._announce(MODERN_VERSIONS[-1])
+        self._send("server/discover", self._discover_params())
+        waiting, asked = 1, False
+        problem = RpcError(METHOD_NOT_FOUND, "no answer")
+        while waiting:
+            heard = await self._next(None if asked else PROBE_WAIT)
+            if heard is not None:
+                waiting -= 1
+                found, problem = self._understand(*heard, problem)
+                if found is not None:
+                    return found
+            if not asked and not self._peer.closed:
+                self._announce("")
+                self._send("initialize", self._initialize_params())
+                waiting, asked = waiting + 1, True
+        raise problem
+
+    def _send(self, method: str, params: bytes) -> None:
+        self._peer.request(method, params, lambda reply: self._say.send_nowait((method, reply)))
+
+    async def _next(self, seconds: float | None) -> tuple[str, Reply] | None:
+        with anyio.move_on_after(seconds):
+            return await self._hear.receive()
+        return None
+
+    def _understand(
+        self, method: str, reply: Reply, before: RpcError
+    ) -> tuple[Greeted | None, RpcError]:
+        if reply.error:
+            error = env.rpc_error(reply.error)
+            return None, error if method == "initialize" else before
+        if method == "initialize":
+            return self._initialized(bytes(reply.result)), before
+        return self._discovered(bytes(reply.result)), before
+
+    def _discover_params(self) -> bytes:
+        return env.encode({"_meta": envelope_meta(MODERN_VERSIONS[-1], self._capabilities)})
+
+    def _initialize_params(self) -> bytes:
+        return env.encode(
+            {
+                "protocolVersion": self._version,
+                "capabilities": env.Raw(self._capabilities),
+                "clientInfo": OURSELVES,
+            }
+        )
+
+    def _discovered(self, body: bytes) -> Greeted | None:
+        said = env.members(body)
+        offered = env.value(said.get("supportedVersions", b"[]"))
+        mutual = [version for version in MODERN_VERSIONS if version in offered]
+        if not mutual:
+            return None
+        self._announce(mutual[-1])
+        meta = env.members(said.get("_meta", b""))
+        return _greeted(Era.MODERN, mutual[-1], said, meta.get(META + "serverInfo", b""))
+
+    def _initialized(self, body: bytes) -> Greeted:
+        said = env.members(body)
+        version = env.text(said.get("protocolVersion", b""))
+        if version not in LEGACY_VERSIONS:
+            known = ", ".join(LEGACY_VERSIONS)
+            raise RpcError(
+                UNSUPPORTED_VERSION, f"speaks protocol version {version!r}; toolpick speaks {known}"
+            )
+        self._announce(version)
+        self._peer.notify("notifications/initialized")
+        return _greeted(Era.LEGACY, version, said, said.get("serverInfo", b""))
+
+
+def _greeted(era: Era, version: str, said: env.Members, info: env.Body) -> Greeted:
+    return Greeted(
+        era,
+        version,
+        env.members(said.get("capabilities", b"")),
+        env.members(info),
+        env.text(said.get("instructions", b"")) or "",
+    )

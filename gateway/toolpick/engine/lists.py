@@ -1,0 +1,56 @@
+"""Answers lists: waits for servers that are still starting, once a session, and frames the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolpick.engine import modern
+from toolpick.errors import INVALID_PARAMS, RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from toolpick.engine.engine import Engine
+    from toolpick.engine.exchange import Exchange
+
+
+def answer_list(
+    engine: Engine, exchange: Exchange, key: str, build: Callable[[], bytes]
+) -> Awaitable[None] | None:
+    """Answer with the array that ``build`` gives, at once where no server is still to be waited for.
+
+    Raises:
+        RpcError: a cursor was sent; there is only one page, so none was ever given out.
+    """
+    cursor = exchange.params.get("cursor")
+    if cursor is not None and bytes(cursor) != b"null":
+        raise RpcError(INVALID_PARAMS, "Invalid params: unknown cursor; the list has one page")
+    if must_wait(exchange):
+        return _answer_later(engine, exchange, key, build)
+    frame(exchange, key, build())
+    return None
+
+
+def must_wait(exchange: Exchange) -> bool:
+    """Whether this is the session's first list and servers are still starting."""
+    return not exchange.session.waited and bool(exchange.session.pool.starting)
+
+
+async def wait(engine: Engine, exchange: Exchange) -> None:
+    """Wait for starting servers, at most ``list_wait`` seconds and only once a session."""
+    session = exchange.session
+    await session.pool.settled(engine.settings.gateway.list_wait)
+    session.waited = True
+
+
+async def _answer_later(
+    engine: Engine, exchange: Exchange, key: str, build: Callable[[], bytes]
+) -> None:
+    await wait(engine, exchange)
+    frame(exchange, key, build())
+
+
+def frame(exchange: Exchange, key: str, array: bytes) -> None:
+    """Answer with one array, as the client's era wants it."""
+    members = b'"%b":%b' % (key.encode(), array)
+    exchange.reply(modern.ours(members, cacheable=True) if exchange.modern else b"{%b}" % members)

@@ -1,0 +1,343 @@
+"""One request of a client on its way to a server and back.
+
+Rewrites what must be: ids, names, progress tokens, ``_meta`` of the other era. Everything else passes
+byte for byte. Questions that the server asks on the way go to the client that called, and to nobody
+else.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from toolpick.downstream.link import State
+from toolpick.engine import modern
+from toolpick.engine.exchange import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, META
+from toolpick.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, RpcError, ServerError
+from toolpick.model import Era
+from toolpick.wire import envelope as env
+from toolpick.wire.peer import LOST, SESSION_GONE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from toolpick.downstream.link import Link
+    from toolpick.engine.exchange import Exchange
+    from toolpick.engine.parking import ParkedCall, Parking
+    from toolpick.wire.peer import Peer, Reply
+
+log = logging.getLogger("toolpick.call")
+
+QUESTIONS = {
+    "sampling/createMessage": "sampling",
+    "elicitation/create": "elicitation",
+    "roots/list": "roots",
+}
+"""What a server may ask a client, and the capability that the client must have declared."""
+ROUNDS = 10
+"""Most times that a modern server may ask a legacy client for more input within one call."""
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+class Relay:
+    """A request in flight to one server. ``answered`` gets the result or error, once."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        link: Link,
+        params: env.Members,
+        *,
+        name: str = "",
+        timeout: float,
+        headers: Mapping[str, str] | None = None,
+        repeatable: Callable[[], bool] | None = None,
+        again: Callable[[Relay], None],
+        parking: Parking,
+        finish: Callable[[bytes], bytes] | None = None,
+    ) -> None:
+        """Params hold the server's own names; ``finish`` has the last word on the result.
+
+        ``repeatable`` tells whether a lost call may be sent again; ``again`` does so when the server
+        is back. ``parking`` keeps calls that must wait for a modern client.
+        """
+        self.exchange = exchange
+        self.link = link
+        self.repeats = 0
+        self.parked: ParkedCall | None = None
+        self._parking = parking
+        self._members = params
+        self._name = name
+        self._timeout = timeout
+        self._headers = headers
+        self._repeatable = repeatable
+        self._again = again
+        self._finish = finish
+        self._peer: Peer | None = None
+        self._id = 0
+        self._questions: dict[bytes, bytes] = {}
+        self._rounds = 0
+
+    # -- down
+
+    def send(self, peer: Peer) -> None:
+        """Send the request on its way."""
+        self._peer = peer
+        self._id = peer.reserve()
+        self.link.calls[self._id] = self
+        self.exchange.on_cancel(self.cancel)
+        peer.request(
+            self.exchange.method,
+            self.link.params(self._members, self._meta()),
+            self._answered,
+            timeout=self._timeout,
+            name=self._name,
+            headers=self._headers,
+            id=self._id,
+        )
+
+    def _meta(self) -> env.Members:
+        exchange = self.exchange
+        if not exchange.meta and not self._modern_link:
+            return {}
+        meta = {
+            key: value
+            for key, value in exchange.meta.items()
+            if not key.startswith((META, "io.toolpick/"))
+        }
+        if exchange.token:
+            meta["progressToken"] = env.Raw(b"%d" % self._id)
+        if self._modern_link:
+            meta[CAPABILITIES_KEY] = env.Raw(exchange.capabilities)
+            if exchange.modern:
+                for key in (CLIENT_KEY, LOG_LEVEL_KEY):
+                    if key in exchange.meta:
+                        meta[key] = exchange.meta[key]
+            elif exchange.session.log_level:
+                meta[LOG_LEVEL_KEY] = env.raw(exchange.session.log_level)
+        return meta
+
+    @property
+    def _modern_link(self) -> bool:
+        return self.link.greeted is not None and self.link.greeted.era is Era.MODERN
+
+    def cancel(self, reason: str) -> None:
+        """Tell the server that nobody waits any more."""
+        self._withdraw(reason)
+        if self._peer is not None:
+            self._peer.cancel(self._id, reason)
+
+    def attach(self, exchange: Exchange) -> None:
+        """Let a parked call answer to the request with which its client came back."""
+        self.exchange = exchange
+        exchange.on_cancel(self.cancel)
+
+    def respond(self, id: bytes, body: bytes) -> None:
+        """Give the server the answer to a question that was parked."""
+        if self._peer is not None:
+            self._peer.resume(self._id)
+            self._peer.respond(id, body)
+
+    def refuse(self, id: bytes, error: RpcError) -> None:
+        """Tell the server that a parked question has no answer."""
+        if self._peer is not None:
+            self._peer.refuse(id, env.error_object(error))
+
+    def _withdraw(self, reason: str) -> None:
+        """Take back what was asked of the client on this call's behalf."""
+        self.link.calls.pop(self._id, None)
+        for asked in self._questions.values():
+            self.exchange.session.give_up(asked, reason, self.exchange.channel)
+        self._questions.clear()
+
+    # -- up
+
+    def _answered(self, reply: Reply) -> None:
+        self._withdraw("the call has ended")
+        if reply.error:
+            self._failed(reply)
+            return
+        body = bytes(reply.result)
+        if self._modern_link and not self.exchange.modern:
+            body = self._for_legacy(body)
+        elif self.exchange.modern and not self._modern_link:
+            body = modern.complete(body)
+        if body:
+            self._deliver(self._finish(body) if self._finish is not None else body, b"")
+
+    def _deliver(self, body: bytes, error: bytes) -> None:
+        """Answer the client, or keep the answer until it comes back."""
+        if self.parked is not None and self.exchange.done:
+            self.parked.held = (body, error)
+            return
+        if self.parked is not None:
+            self._parking.end(self.parked)
+        if error:
+            self.exchange.fail(error)
+        else:
+            self.exchange.reply(body)
+
+    def _for_legacy(self, body: bytes) -> bytes:
+        """The result for a legacy client; b"" when the server asked for more input first."""
+        members = env.members(body)
+        if env.text(members.get("resultType", b"")) != "input_required":
+            return modern.plain(body)
+        self._rounds += 1
+        if self._rounds > ROUNDS:
+            what = f"server {self.link.name!r} asked for more input {ROUNDS} times; giving up"
+            self.exchange.refuse(RpcError(INTERNAL_ERROR, what))
+        else:
+            self._ask_round(members)
+        return b""
+
+    def _ask_round(self, members: env.Members) -> None:
+        """Put a modern server's questions to a legacy client, then call again with the answers."""
+        questions = env.members(members.get("inputRequests", b""))
+        answers: env.Members = {}
+
+        def close_round() -> None:
+            self._members = {
+                key: value
+                for key, value in self._members.items()
+                if key not in ("inputResponses", "requestState")
+            }
+            if questions:
+                self._members["inputResponses"] = env.raw(answers)
+            if "requestState" in members:
+                self._members["requestState"] = members["requestState"]
+            if self._peer is not None and not self.exchange.done:
+                self.send(self._peer)
+
+        def asker(key: str) -> Callable[[env.Body, env.Body], None]:
+            def answered(result: env.Body, error: env.Body) -> None:
+                self._questions.pop(key.encode(), None)
+                if self.exchange.done:
+                    return
+                if error:
+                    self.exchange.fail(error)
+                    return
+                answers[key] = env.Raw(bytes(result))
+                if len(answers) == len(questions):
+                    close_round()
+
+            return answered
+
+        if not questions:
+            close_round()
+        for key, raw in questions.items():
+            question = env.members(raw)
+            method = env.text(question.get("method", b"")) or ""
+            if not self._may_ask(method):
+                self.exchange.refuse(
+                    RpcError(
+                        INTERNAL_ERROR,
+                        f"server {self.link.name!r} asks {method}, which this client does not do",
+                    )
+                )
+                return
+            session = self.exchange.session
+            params = question.get("params", env.NOTHING)
+            self._questions[key.encode()] = session.ask(
+                method, params, self.exchange.channel, asker(key)
+            )
+
+    def _failed(self, reply: Reply) -> None:
+        if not reply.ours:
+            self._deliver(b"", bytes(reply.error))
+            return
+        error = env.rpc_error(reply.error)
+        gone = error.code == SESSION_GONE
+        lost = error.code == LOST and self._repeatable is not None and self._repeatable()
+        if (gone or lost) and not self.repeats:
+            self.repeats += 1
+            log.info("server=%s event=repeat method=%s", self.link.name, self.exchange.method)
+            self._again(self)
+            return
+        told = unavailable(self.link, error.message, LOST if gone else error.code)
+        self._deliver(b"", env.error_object(told))
+
+    # -- what the server says on the way
+
+    def link_changed(self, link: Link) -> None:
+        """Nothing to do: the peer fails what is pending."""
+
+    def server_notification(
+        self, link: Link, method: str, params: bytes, origin: int | None
+    ) -> None:
+        """Pass progress and log messages on to the caller."""
+        exchange = self.exchange
+        if method == "notifications/progress":
+            if exchange.token and self._peer is not None:
+                self._peer.extend(self._id)
+                members = env.members(params)
+                members["progressToken"] = env.Raw(exchange.token)
+                exchange.notify(method, env.encode(members))
+        elif method == "notifications/message":
+            if not exchange.modern or _wanted(exchange, params):
+                exchange.notify(method, params)
+        elif method == "notifications/cancelled":
+            self._server_withdrew(params)
+
+    def _server_withdrew(self, params: bytes) -> None:
+        id = bytes(env.members(params).get("requestId", b""))
+        asked = self._questions.pop(id, None)
+        if asked is not None:
+            self.exchange.session.give_up(asked, "the server no longer asks", self.exchange.channel)
+            if self._peer is not None:
+                self._peer.resume(self._id)
+
+    def server_request(
+        self, link: Link, id: bytes, method: str, params: bytes, origin: int | None
+    ) -> None:
+        """Put a server's question to the client that called."""
+        peer = link.peer
+        if peer is None:
+            return
+        if not self._may_ask(method):
+            peer.refuse(
+                id, env.error_object(RpcError(METHOD_NOT_FOUND, f"the client does not do {method}"))
+            )
+            return
+        peer.pause(self._id)
+        if self.exchange.modern:
+            self._parking.ask(self, id, method, params)
+            return
+
+        def answered(result: env.Body, error: env.Body) -> None:
+            self._questions.pop(id, None)
+            peer.resume(self._id)
+            if error:
+                peer.refuse(id, bytes(error))
+            else:
+                peer.respond(id, bytes(result))
+
+        self._questions[id] = self.exchange.session.ask(
+            method, params, self.exchange.channel, answered
+        )
+
+    def _may_ask(self, method: str) -> bool:
+        return may_ask(self.exchange.capabilities, method)
+
+
+def may_ask(capabilities: bytes, method: str) -> bool:
+    """Whether a client with these capabilities can be asked this."""
+    return method in QUESTIONS and QUESTIONS[method] in env.members(capabilities)
+
+
+def _wanted(exchange: Exchange, params: bytes) -> bool:
+    """Whether a modern request asked for log messages of this level."""
+    asked = env.text(exchange.meta.get(LOG_LEVEL_KEY, b""))
+    level = env.text(env.members(params).get("level", b"")) or "info"
+    if asked not in LEVELS:
+        return False
+    return level not in LEVELS or LEVELS.index(level) >= LEVELS.index(asked)
+
+
+def unavailable(link: Link, what: str, code: int = LOST) -> RpcError:
+    """The error for a call that a server did not answer; names it and says why."""
+    error = ServerError(link.name, what)
+    text = str(error)
+    if link.state is not State.UP and link.problem and link.problem not in text:
+        text = f"{text} ({link.problem})"
+    body = {"code": code, "message": text, "data": {"server": link.name}}
+    return RpcError(code, text, env.encode(body))

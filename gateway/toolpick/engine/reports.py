@@ -1,0 +1,165 @@
+"""What servers say to one session outside of its requests: changes, log messages, questions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from toolpick.downstream.link import State
+from toolpick.engine.greetings import pass_level
+from toolpick.engine.relay import LEVELS, Relay, may_ask
+from toolpick.engine.resources import tell, wants
+from toolpick.errors import METHOD_NOT_FOUND, RpcError
+from toolpick.model import Era
+from toolpick.wire import envelope as env
+
+if TYPE_CHECKING:
+    from toolpick.catalog import Difference
+    from toolpick.downstream.link import Link
+    from toolpick.engine.engine import Engine
+    from toolpick.engine.session import Session
+
+SETTLE = 0.05
+"""Seconds in which changes of several servers are told as one."""
+STARTING_SETTLE = 0.5
+"""The same while servers are still starting."""
+
+NOTICES = {
+    "tools": ("notifications/tools/list_changed", "toolsListChanged"),
+    "prompts": ("notifications/prompts/list_changed", "promptsListChanged"),
+    "resources": ("notifications/resources/list_changed", "resourcesListChanged"),
+}
+
+
+class Reports:
+    """Hears a pool's servers on behalf of one session."""
+
+    def __init__(self, engine: Engine, session: Session) -> None:
+        """Nothing is pending."""
+        self._engine = engine
+        self._session = session
+        self._pending: set[str] = set()
+        self._telling = False
+
+    # -- changes
+
+    def catalog_changed(self, difference: Difference) -> None:
+        """Tell the client soon, if it would see another list."""
+        kinds = {
+            "tools": difference.tools,
+            "prompts": difference.prompts,
+            "resources": difference.resources,
+        }
+        self._engine.turns.catalog_changed(self._session, difference)
+        self.pending({kind for kind, changed in kinds.items() if changed})
+
+    def pending(self, kinds: set[str]) -> None:
+        """Have these kinds of change told soon, together with what else changes meanwhile."""
+        self._pending |= kinds
+        if not self._telling and not self._session.closed:
+            self._telling = True
+            self._engine.run(self._tell)
+
+    async def _tell(self) -> None:
+        await anyio.sleep(STARTING_SETTLE if self._session.pool.starting else SETTLE)
+        self._telling = False
+        kinds, self._pending = self._pending, set()
+        if "tools" in kinds and not self._engine.turns.view_changed(self._session):
+            kinds.discard("tools")
+        for kind in sorted(kinds, reverse=True):
+            self.notice(*NOTICES[kind])
+
+    def notice(self, method: str, stream_key: str) -> None:
+        """Send a notice of change now."""
+        session = self._session
+        if session.era is Era.LEGACY and session.out is not None:
+            session.out.send(env.notification(method, b""), final=False)
+        for exchange in list(session.listening):
+            if wants(exchange, stream_key):
+                tell(exchange, method, {})
+
+    def link_changed(self, link: Link) -> None:
+        """Renew what a server that came up must know; give up when a required one can't start."""
+        if link.state is State.UP:
+            pass_level(self._session, link)
+            self._engine.resources.renew(self._session, link)
+        elif (
+            link.settings.required
+            and link.tried
+            and not link.started_in
+            and link.state in (State.WAITING, State.STOPPED)
+        ):
+            if link.problem:
+                self._engine.fail_required(link)
+
+    # -- what belongs to no request, or to one that can't be told
+
+    def server_notification(
+        self, link: Link, method: str, params: bytes, origin: int | None
+    ) -> None:
+        """Pass on what a client can do something with."""
+        session = self._session
+        if method == "notifications/resources/updated":
+            self._engine.resources.updated(session, link, params)
+        elif method == "notifications/progress":
+            # progress of a request that is in flight was routed to it; the rest is late or invented
+            return
+        elif method == "notifications/message":
+            self._log_message(link, params)
+        elif session.era is Era.LEGACY and session.out is not None:
+            session.out.send(env.notification(method, params), final=False)
+
+    def _log_message(self, link: Link, params: bytes) -> None:
+        session = self._session
+        relay = self._latest(link)
+        if relay is not None:
+            relay.server_notification(link, "notifications/message", params, None)
+        elif session.era is Era.LEGACY and session.out is not None and self._loud_enough(params):
+            session.out.send(env.notification("notifications/message", params), final=False)
+
+    def _loud_enough(self, params: bytes) -> bool:
+        wanted = self._session.log_level
+        level = env.text(env.members(params).get("level", b"")) or ""
+        if wanted not in LEVELS or level not in LEVELS:
+            return True
+        return LEVELS.index(level) >= LEVELS.index(wanted)
+
+    def _latest(self, link: Link) -> Relay | None:
+        """The session's youngest call on this link."""
+        mine = [
+            call
+            for call in link.calls.values()
+            if isinstance(call, Relay) and call.exchange.session is self._session
+        ]
+        return mine[-1] if mine else None
+
+    def server_request(
+        self, link: Link, id: bytes, method: str, params: bytes, origin: int | None
+    ) -> None:
+        """Put a question to the client: with its youngest call, else on its own."""
+        session, peer = self._session, link.peer
+        relay = self._latest(link)
+        if relay is not None:
+            relay.server_request(link, id, method, params, origin)
+            return
+        if peer is None:
+            return
+        if (
+            session.era is Era.MODERN
+            or session.out is None
+            or not may_ask(session.capabilities, method)
+        ):
+            peer.refuse(
+                id,
+                env.error_object(RpcError(METHOD_NOT_FOUND, f"no client to ask for {method} now")),
+            )
+            return
+
+        def answered(result: env.Body, error: env.Body) -> None:
+            if error:
+                peer.refuse(id, bytes(error))
+            else:
+                peer.respond(id, bytes(result))
+
+        session.ask(method, params, session.out, answered)

@@ -1,0 +1,94 @@
+"""The selections of all sessions: at most one a turn, whoever asks; searches have their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from toolpick.selection import Outcome, Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from toolpick.config.settings import SelectorSettings
+    from toolpick.engine.session import Session
+    from toolpick.model import Query, ToolEntry
+
+KEPT = 64
+"""Selections kept, so that those who ask again within a turn get the same."""
+
+
+class _Pending:
+    """A selection that somebody is making."""
+
+    def __init__(self) -> None:
+        self.done = anyio.Event()
+        self.outcome: Outcome | None = None
+
+
+class Selections:
+    """Runs the selector that the settings name; ``lexical`` stands in for it when it fails."""
+
+    def __init__(self, settings: SelectorSettings, environ: Mapping[str, str]) -> None:
+        """Nothing is loaded before the first use."""
+        self._settings = settings
+        self._environ = environ
+        self._runner = Runner(settings.kind, settings.options, settings.timeout, self._parts)
+        self._fallback = Runner("lexical", {}, settings.timeout)
+        self._turns: dict[tuple[str, str, str], _Pending] = {}
+
+    def _parts(self) -> Any:
+        from toolpick_selectors.registry import Parts
+
+        return Parts(options=self._settings.options, folder=cache_folder(self._environ))
+
+    async def check(self) -> None:
+        """Build the selector.
+
+        Raises:
+            SelectionError: the settings don't describe one that can be built.
+        """
+        await self._runner.selector()
+
+    async def prepare(self, entries: Sequence[ToolEntry]) -> None:
+        """Index tools ahead of the first query."""
+        await self._runner.prepare(entries)
+
+    async def choose(self, session: Session, query: Query) -> Outcome:
+        """The selection of a turn; those who ask for the same turn share it."""
+        key = (f"{id(session)}", query.conversation, query.text)
+        pending = self._turns.get(key)
+        if pending is not None:
+            await pending.done.wait()
+            if pending.outcome is not None:
+                return pending.outcome
+        pending = self._turns[key] = _Pending()
+        try:
+            entries = tuple(session.pool.generation.tools.values())
+            pending.outcome = await self._runner.select(
+                query.text, entries, limit=self._settings.limit, conversation_id=query.conversation
+            )
+        finally:
+            if pending.outcome is None:
+                self._turns.pop(key, None)
+            pending.done.set()
+        while len(self._turns) > KEPT:
+            self._turns.pop(next(iter(self._turns)))
+        return pending.outcome
+
+    async def search(self, query: str, entries: Sequence[ToolEntry], limit: int) -> Outcome:
+        """Rank for the model's own query; where the selector fails, by shared words."""
+        outcome = await self._runner.select(query, entries, limit=limit)
+        if outcome.failed:
+            again = await self._fallback.select(query, entries, limit=limit)
+            return Outcome(again.picks, again.reason, outcome.failed)
+        return outcome
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """Where caches are kept: ``toolpick`` in the user's cache folder."""
+    base = environ.get("XDG_CACHE_HOME") or environ.get("LOCALAPPDATA")
+    home = environ.get("HOME") or environ.get("USERPROFILE") or ""
+    return Path(base or Path(home) / ".cache") / "toolpick"

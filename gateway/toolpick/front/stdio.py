@@ -1,0 +1,120 @@
+"""The stdio front: one client, either era. Its first message decides which."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import anyio
+
+from toolpick.engine.exchange import VERSION_KEY
+from toolpick.errors import INVALID_REQUEST, PARSE_ERROR, FrameError, RpcError
+from toolpick.model import Era
+from toolpick.wire import envelope as env
+from toolpick.wire.own import OwnWire
+
+if TYPE_CHECKING:
+    from toolpick.engine.engine import Engine
+    from toolpick.engine.session import Session
+    from toolpick.wire.wire import Wire
+
+log = logging.getLogger("toolpick.stdio")
+
+
+class StdioFront:
+    """Reads a client's frames from a wire and writes the engine's back."""
+
+    def __init__(self, engine: Engine, wire: Wire) -> None:
+        """Nothing is read before ``run``."""
+        self._engine = engine
+        self._wire = wire
+        self._gone = anyio.Event()
+        self.session: Session | None = None
+
+    async def run(self) -> None:
+        """Serve until the client closes its end."""
+        await self._wire.start(self)
+        try:
+            await self._gone.wait()
+        finally:
+            with anyio.CancelScope(shield=True):
+                if self.session is not None:
+                    await self._engine.close_session(self.session)
+                await self._wire.close()
+
+    def send(self, frame: bytes, *, final: bool) -> None:
+        """Write one frame to the client."""
+        self._wire.send(frame)
+
+    def received(self, frame: bytes, origin: int | None) -> None:
+        """Take one frame of the client."""
+        try:
+            message = env.decode(frame)
+        except FrameError:
+            log.warning("event=unreadable bytes=%d", len(frame))
+            self._refuse(b"null", RpcError(PARSE_ERROR, "Parse error: not a JSON-RPC message"))
+            return
+        if message.method and message.id:
+            self._request(message)
+        elif self.session is None:
+            log.info(
+                "event=ignored method=%s reason=%r", message.method, "before the first request"
+            )
+        elif message.method:
+            self._engine.notified(self.session, message.method, message.params)
+        else:
+            self._engine.answered(self.session, message)
+
+    def _request(self, message: env.Envelope) -> None:
+        try:
+            session = self._session_for(message)
+        except RpcError as error:
+            self._refuse(bytes(message.id), error)
+            return
+        if session is not None:
+            self._engine.handle(session, message, self)
+
+    def _session_for(self, message: env.Envelope) -> Session | None:
+        if self.session is None:
+            self.session = self._open(message)
+        elif message.method == "initialize" and self.session.era is Era.MODERN:
+            # a client that probed with server/discover and then fell back to the handshake
+            self._engine.run(self._engine.close_session, self.session)
+            self.session = self._open(message)
+        return self.session
+
+    def _open(self, message: env.Envelope) -> Session | None:
+        params = env.members(message.params)
+        if message.method == "initialize":
+            return self._engine.open_session(
+                era=Era.LEGACY,
+                version=env.text(params.get("protocolVersion", b"")) or "",
+                capabilities=bytes(params.get("capabilities", b"{}")),
+                client=bytes(params.get("clientInfo", b"{}")),
+                out=self,
+            )
+        meta = env.members(params.get("_meta", b""))
+        if VERSION_KEY in meta or message.method == "server/discover":
+            client = bytes(meta.get("io.modelcontextprotocol/clientInfo", b"{}"))
+            return self._engine.open_session(era=Era.MODERN, client=client, out=self)
+        if message.method == "ping":
+            self._wire.send(env.result(message.id, b"{}"))
+            return None
+        what = f"{message.method} before initialize; send initialize, or the _meta of a 2026-07-28 request"
+        raise RpcError(INVALID_REQUEST, what)
+
+    def _refuse(self, id: bytes, error: RpcError) -> None:
+        self._wire.send(env.failure(id, env.error_object(error)))
+
+    def lost(self, reason: str) -> None:
+        """The client is gone."""
+        log.info("event=end reason=%r", reason)
+        self._gone.set()
+
+    def dropped(self, id: int, reason: str, *, session_gone: bool = False) -> None:
+        """Never happens: no request is sent by id here."""
+
+
+async def serve_stdio(engine: Engine) -> None:
+    """Serve the client that started this process, until it closes stdin."""
+    await StdioFront(engine, OwnWire()).run()
