@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,21 @@ class Script:
         self.left = threading.Event()
         self._over = threading.Event()
         self._replies: list[Reply] = []
+        self._responder: Callable[[Request], Reply] | None = None
         self._lock = threading.Lock()
 
     def say(self, *replies: Reply) -> None:
         self._replies = list(replies)
 
+    def answer(self, responder: Callable[[Request], Reply]) -> None:
+        """Make each reply from its request."""
+        self._responder = responder
+
     def next(self, request: Request) -> Reply:
         with self._lock:
             self.requests.append(request)
+            if self._responder is not None:
+                return self._responder(request)
             reply = self._replies[0]
             if len(self._replies) > 1:
                 del self._replies[0]
