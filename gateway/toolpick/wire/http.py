@@ -142,7 +142,7 @@ class HttpWire:
             why = await self._streams.follow(response, post.id, resume)
             if why:
                 self._outbox.drop(post, why)
-        elif response.status_code not in (202, 204):
+        elif post.about is not None and response.status_code not in (202, 204):
             body = await self._endpoint.body(response)
             if body[:1] in (b"{", b"[") or "json" in kind:
                 self._hand_on(body, post.id)

@@ -1,7 +1,7 @@
 """Frames on their way out over HTTP: one task for each, all owned here.
 
-Requests run side by side. A notification or an answer goes out when everything before it has been
-written, and nothing passes a frame that says to hold the rest. What became of a frame is told to
+Requests run side by side. A notification or a reply goes out once the requests before it have been
+written and the notification or reply before it has been taken. What became of a request is told to
 the receiver once, and nothing at all after the wire is lost. Of HTTP only its failures are known.
 """
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 INITIALIZED = b'"notifications/initialized"'
+"""No request passes this notification: servers refuse those that do."""
+ORDERLY = 1.0
+"""Seconds that a notification waits for the one before it: a cancellation can't wait for ever."""
 
 
 class Post:
@@ -62,23 +65,27 @@ class Outbox:
         self._deliver = deliver
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsent: dict[Post, None] = {}
-        self._held_by: asyncio.Task[None] | None = None
+        self._initialized: asyncio.Task[None] | None = None
+        self._last_note: asyncio.Task[None] | None = None
 
     def put(self, frame: bytes, about: Outgoing | None, headers: Mapping[str, str]) -> None:
         """Send a frame after those that must precede it."""
         if self.lost or self.receiver is None:
             return
         post = Post(frame, about, headers)
-        before = () if about else tuple(self._unsent)
-        self._unsent[post] = None
         if about:
+            post.task = self.own(self._run(post, self._initialized, None, ()))
             self.requests[about.id] = post
-        post.task = self.own(self._run(post, before, self._held_by))
+            self._unsent[post] = None
+        else:
+            unsent = tuple(self._unsent)
+            post.task = self._last_note = self.own(
+                self._run(post, self._last_note, ORDERLY, unsent)
+            )
+            if INITIALIZED in frame[:80]:
+                self._initialized = post.task
         # not in a finally clause: a task that is cancelled before its first step never gets there
         post.task.add_done_callback(lambda _: self._ended(post))
-        if about is None and INITIALIZED in frame[:80]:
-            # servers refuse requests that overtake it
-            self._held_by = post.task
 
     def own(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Run ``work`` until it ends or the outbox is closed."""
@@ -88,11 +95,15 @@ class Outbox:
         return task
 
     async def _run(
-        self, post: Post, before: tuple[Post, ...], held_by: asyncio.Task[None] | None
+        self,
+        post: Post,
+        after: asyncio.Task[None] | None,
+        seconds: float | None,
+        unsent: tuple[Post, ...],
     ) -> None:
-        if held_by is not None and not held_by.done():
-            await asyncio.wait([held_by])
-        for earlier in before:
+        if after is not None and not after.done():
+            await asyncio.wait([after], timeout=seconds)
+        for earlier in unsent:
             await earlier.sent.wait()
         try:
             await self._deliver(post)
