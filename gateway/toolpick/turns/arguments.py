@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 KEPT = 256
 """Compiled validators that are kept."""
-STEPS = 20_000
+STEPS = 2_000
 """References that one check may follow before the arguments pass unchecked."""
 
 _validators: OrderedDict[bytes, _Checker | None] = OrderedDict()

@@ -28,12 +28,12 @@ DETAILS = ("names", "summary", "schema")
 DEFAULT_LIMIT = 8
 MOST = 50
 ANSWER = 9_800
-DESCRIPTION = 1_500
-"""Most characters of a meta-tool's description."""
+SERVERS = 900
+"""Most bytes that the names of servers take in a description."""
 
 _NAME = 50
 _LEAST = 40
-_LINE = 200
+_ABOUT = {"summary": 200, "schema": 600}
 _SIGNATURE = 600
 _ARGUMENT = 110
 _ARGUMENTS = 12
@@ -103,13 +103,13 @@ def definitions(entries: Mapping[str, ToolEntry]) -> tuple[bytes, bytes]:
     )
 
 
-def catalog_size(counts: Mapping[str, int], room: int = DESCRIPTION - 400) -> str:
-    """How many tools of which servers there are, in about ``room`` characters at most."""
+def catalog_size(counts: Mapping[str, int]) -> str:
+    """How many tools of which servers there are; of many servers the first are named."""
     total = sum(counts.values())
-    said, left = [], room
+    said, left = [], SERVERS
     for index, (server, count) in enumerate(counts.items()):
         part = f"{one_line(server, 60)} {count}"
-        left -= len(part) + 2
+        left -= len(part.encode()) + 2
         if left < 0:
             said.append(f"and {len(counts) - index} more servers")
             break
@@ -199,25 +199,25 @@ def _block(entry: ToolEntry, detail: str, room: int) -> str:
         return f"\n{entry.exposed}"
     tree = _TREE.decode(entry.raw)
     schema = tree["inputSchema"]
-    called = signature(schema, min(max(room - _LINE, _LEAST), _SIGNATURE))
+    called = signature(schema, min(max(room - _ABOUT["summary"], _LEAST), _SIGNATURE))
     lines = [f"\n{entry.exposed}{called if len(called) < room else '(…)'}"]
     left = room - len(called) - 1
     about = tree.get("description") or tree.get("title") or ""
     if entry.name not in entry.exposed and entry.name not in about:
-        about = f"{entry.name}: {about}"
+        about = f"{entry.name}: {about}" if about else entry.name
     if about and left > _LEAST:
-        lines.append(
-            f"\n  {one_line(about, min(left - 3, _LINE * (3 if detail == 'schema' else 1)))}"
-        )
+        lines.append(f"\n  {one_line(about, min(left - 3, _ABOUT[detail]))}")
         left -= len(lines[-1])
-    if detail == "summary":
-        lines += _described(schema, left)
-    elif left > _LEAST:
-        text = msgspec.json.encode(schema).decode()
-        lines.append(
-            f"\n  {text}" if len(text) + 3 <= left else "\n  (its schema is too long to show)"
-        )
+    lines += _described(schema, left) if detail == "summary" else _whole(schema, left)
     return "".join(lines) + "\n"
+
+
+def _whole(schema: dict[str, Any], room: int) -> list[str]:
+    """The schema as JSON, or where there is no room for it a remark."""
+    text = msgspec.json.encode(schema).decode()
+    if len(text) + 3 <= room:
+        return [f"\n  {text}"]
+    return ["\n  (its schema is too long to show)"] if room > _LEAST else []
 
 
 def _described(schema: dict[str, Any], room: int) -> list[str]:

@@ -93,7 +93,9 @@ def _choices(values: list[Any]) -> str:
 
 def _union(kinds: list[str]) -> str:
     telling = dict.fromkeys(kind for kind in kinds if kind != "any")
-    return " | ".join(telling) or "any"
+    if not telling.keys() - {"null"} and "any" in kinds:
+        return "any"
+    return " | ".join(telling)
 
 
 def _value(value: Any) -> str:

@@ -1,0 +1,57 @@
+import pytest
+
+from toolpick.model import Query
+from toolpick.turns.query import ROOM, SOURCES, bounded, read_header, read_meta, resolve
+
+TEXTS = {
+    "meta_query": "from meta",
+    "hook_query": "from hook",
+    "header_query": "from header",
+    "command_query": "from command",
+}
+
+
+def test_the_strongest_source_wins_in_the_order_of_the_table():
+    names = [source.name for source in SOURCES]
+    assert names == ["meta", "hook", "header", "command"]
+    for index, name in enumerate(names):
+        left = dict(list(TEXTS.items())[index:])
+        assert resolve(**left) == Query(f"from {name}", name)
+
+
+def test_blank_texts_count_as_none():
+    assert resolve() is None
+    assert resolve(
+        meta_query=" \n", hook_query="", command_query=" go ", conversation="c"
+    ) == Query("go", "command", "c")
+
+
+def test_meta_carries_a_query_and_a_conversation():
+    meta = {"io.toolpick/query": "find", "io.toolpick/conversation": "c1", "other": 1}
+
+    assert read_meta(meta) == ("find", "c1")
+    assert read_meta({"io.toolpick/query": 5, "io.toolpick/conversation": None}) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (b" find mail ", "find mail"),
+        ("weather in Zürich".encode(), "weather in Zürich"),
+        (b"=?base64?ZsO8cg==?=", "für"),
+        (b"=?base64?%%?=", ""),
+        (b"=?base64?//8=?=", ""),
+        (b"\xff", "\ufffd"),
+    ],
+)
+def test_a_header_is_utf8_or_base64(value, text):
+    assert read_header(value) == text
+
+
+def test_a_long_query_keeps_its_beginning_and_its_end():
+    text = bounded("a" * ROOM + "b" * ROOM)
+
+    assert len(text) == ROOM
+    assert text.startswith("aaa")
+    assert text.endswith("bbb")
+    assert bounded("short") == "short"
