@@ -94,5 +94,5 @@ def test_compiled_schemas_are_kept_and_bounded():
     for number in range(arguments.KEPT + 5):
         assert problem({"type": "object", "title": str(number)}, {}) == ""
 
-    assert len(arguments._validators) == arguments.KEPT
+    assert arguments._checker.cache_info().currsize == arguments.KEPT
     assert problem(SEARCH, {}) == problem(SEARCH, {}) != ""

@@ -104,7 +104,20 @@ def test_a_failure_over_a_large_catalog_leaves_it_to_search():
         (*META_TOOLS, "c"),
         "all 8 tools are reached by search, since it broke",
     )
+    assert conversation.refresh(ALLOWED).mode == "search"
     assert conversation.begin_turn(Picks(("a",)), ALLOWED).mode == "turn"
+
+
+def test_a_turn_that_began_before_any_server_was_up_lists_what_comes():
+    conversation = Conversation(Policy())
+
+    assert conversation.begin_turn(Picks(()), []).names == META_TOOLS
+    assert conversation.refresh(["a", "b"]) == Surface(
+        "turn",
+        (*META_TOOLS, "a", "b"),
+        "every allowed tool is listed, since there was no tool to choose from",
+    )
+    assert conversation.refresh(["a", "b", "c"]).names == (*META_TOOLS, "a", "b")
 
 
 def test_used_tools_are_hydrated_for_the_rest_of_the_conversation():

@@ -4,7 +4,7 @@ import pytest
 
 from toolpick.turns import stub
 from toolpick.turns.excerpts import READ, first_sentence, one_line
-from toolpick.turns.stubs import HINT
+from toolpick.turns.stubs import HINT, STAYING_HINT
 
 
 def test_a_stub_keeps_what_clients_act_on_and_no_schema():
@@ -30,7 +30,10 @@ def test_a_stub_keeps_what_clients_act_on_and_no_schema():
 
 
 def test_a_stub_without_description_has_the_hint():
-    assert json.loads(stub(b'{"name":"t","inputSchema":{"type":"object"}}'))["description"] == HINT
+    raw = b'{"name":"t","inputSchema":{"type":"object"}}'
+
+    assert json.loads(stub(raw))["description"] == HINT
+    assert json.loads(stub(raw, hydrates=False))["description"] == STAYING_HINT
 
 
 @pytest.mark.parametrize(

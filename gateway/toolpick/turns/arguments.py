@@ -8,8 +8,8 @@ expressions is another one, and a hostile one could stop the gateway.
 
 from __future__ import annotations
 
-import hashlib
-from collections import OrderedDict
+import threading
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ KEPT = 256
 STEPS = 2_000
 """References that one check may follow before the arguments pass unchecked."""
 
-_validators: OrderedDict[bytes, _Checker | None] = OrderedDict()
+_budget = threading.local()
 
 
 def arguments_problem(schema: bytes, arguments: Any) -> str:
@@ -46,6 +46,18 @@ class _TooMuchWork(Exception):
     pass
 
 
+def _counted(check: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """A keyword's check that takes from the budget of the thread that it runs in."""
+
+    def limited(*values: Any) -> Iterator[Any]:
+        _budget.left -= 1
+        if _budget.left < 0:
+            raise _TooMuchWork
+        yield from check(*values)
+
+    return limited
+
+
 class _Checker:
     """A compiled schema."""
 
@@ -54,29 +66,19 @@ class _Checker:
         from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
         self._schema = schema
-        self._left = 0
         draft = validators.validator_for(schema, default=Draft202012Validator)
         counted = {
-            key: self._counted(check)
+            key: _counted(check)
             for key, check in draft.VALIDATORS.items()
             if key in ("$ref", "$dynamicRef", "$recursiveRef")
         }
         limited = validators.extend(draft, {**counted, "pattern": None})
         self._validator = limited(schema, registry=REGISTRY)
 
-    def _counted(self, check: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-        def limited(*values: Any) -> Iterator[Any]:
-            self._left -= 1
-            if self._left < 0:
-                raise _TooMuchWork
-            yield from check(*values)
-
-        return limited
-
     def problem(self, arguments: dict[str, Any]) -> str:
         from jsonschema.exceptions import best_match
 
-        self._left = STEPS
+        _budget.left = STEPS
         try:
             error = best_match(islice(self._validator.iter_errors(arguments), 20))
         except Exception:  # noqa: BLE001 - whatever a schema does to the validator, the server decides
@@ -86,20 +88,13 @@ class _Checker:
         return f"{_said(error)}; expected {signature(self._schema)}"
 
 
+@lru_cache(maxsize=KEPT)
 def _checker(schema: bytes) -> _Checker | None:
-    key = hashlib.sha256(schema).digest()
-    if key in _validators:
-        _validators.move_to_end(key)
-        return _validators[key]
     try:
         tree = msgspec.json.decode(schema)
-        checker = _Checker(tree) if isinstance(tree, dict) else None
+        return _Checker(tree) if isinstance(tree, dict) else None
     except Exception:  # noqa: BLE001 - a schema that can't be compiled checks nothing
-        checker = None
-    _validators[key] = checker
-    if len(_validators) > KEPT:
-        _validators.popitem(last=False)
-    return checker
+        return None
 
 
 def _said(error: Any) -> str:

@@ -55,8 +55,7 @@ class Conversation:
     """The state of one conversation.
 
     Every method that returns a Surface also keeps it as ``surface``. ``allowed`` are the exposed
-    names of all tools that may be listed, in listing order: best the catalog's own mapping, since
-    a name is looked up in it often.
+    names of all tools that may be listed, in listing order.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -64,6 +63,7 @@ class Conversation:
         self._policy = policy
         self._shown: tuple[str, ...] = ()
         self._used: frozenset[str] = frozenset()
+        self._failure = ""
         self.turn = 0
         """How many turns have begun."""
         self.surface = Surface("turn", META_TOOLS, "no turn has begun")
@@ -81,7 +81,11 @@ class Conversation:
     def begin_turn(self, outcome: Picks | Failure, allowed: Collection[str]) -> Surface:
         """Begin a turn with its selection."""
         self.turn += 1
+        allowed = dict.fromkeys(allowed)
         self._forget(allowed)
+        if isinstance(outcome, Picks) and not allowed:
+            outcome = Failure("there was no tool to choose from")
+        self._failure = outcome.why if isinstance(outcome, Failure) else ""
         if isinstance(outcome, Failure):
             return self._fail_open(outcome.why, allowed)
         picks = self._listable(outcome.names, allowed)
@@ -93,15 +97,22 @@ class Conversation:
 
     def found(self, names: Iterable[str], allowed: Collection[str]) -> Surface:
         """Append what a search found, up to twice ``max_tools`` until the turn ends."""
+        allowed = dict.fromkeys(allowed)
         self._forget(allowed)
         joined = self._joined(self._listable(names, allowed), keep=self._shown)
         self._shown = joined[: max(len(self._shown), 2 * self._policy.max_tools)]
         return self._show(allowed, "tools found by search_tools appended")
 
     def refresh(self, allowed: Collection[str]) -> Surface:
-        """Bring the list up to date with the catalog, which may have lost tools."""
+        """Bring the list up to date with the catalog, which may have lost tools.
+
+        Tools that came are listed only where a failed selection left nothing to list.
+        """
+        allowed = dict.fromkeys(allowed)
         self._forget(allowed)
-        return self._show(allowed, self.surface.reason)
+        if self._failure and not self._shown:
+            return self._fail_open(self._failure, allowed)
+        return self._show(allowed, self.surface.reason, self.surface.mode)
 
     def use(self, name: str) -> bool:
         """Remember that a tool was called; returns whether it is the first time."""

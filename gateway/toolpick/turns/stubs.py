@@ -13,18 +13,20 @@ from toolpick.turns.excerpts import first_sentence
 
 ROOM = 160
 HINT = "Arguments are shown by search_tools, and here after the first call."
+STAYING_HINT = "Arguments are shown by search_tools."
 
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 _KEPT = ("annotations", "_meta")
 
 
-def stub(raw: bytes) -> bytes:
-    """The stub of a tool definition."""
+def stub(raw: bytes, hydrates: bool = True) -> bytes:
+    """The stub of a tool; ``hydrates`` is false where it stays one after the first call."""
     fields = _FIELDS.decode(raw)
     text = msgspec.json.decode(fields["description"], type=str) if "description" in fields else ""
     sentence = first_sentence(text, ROOM)
+    hint = HINT if hydrates else STAYING_HINT
     form: dict[str, Raw] = {key: fields[key] for key in ("name", "title") if key in fields}
-    form["description"] = Raw(msgspec.json.encode(f"{sentence} {HINT}".strip()))
+    form["description"] = Raw(msgspec.json.encode(f"{sentence} {hint}".strip()))
     form["inputSchema"] = Raw(b'{"type":"object"}')
     form.update((key, fields[key]) for key in _KEPT if key in fields)
     return msgspec.json.encode(form)
