@@ -30,6 +30,12 @@ class Asked:
         return json.loads(self.body)
 
     @property
+    def connection(self) -> int:
+        """The client's port: which connection it came by."""
+        port: int = self._stream.extra(SocketAttribute.remote_port)
+        return port
+
+    @property
     def rpc(self) -> str:
         """What a log of requests shows: the method of the message, else that of HTTP."""
         return self.message.get("method", "response") if self.body else self.method

@@ -8,6 +8,7 @@ messages are is not known here: whoever takes them says which one was the answer
 from __future__ import annotations
 
 import asyncio
+from asyncio import sleep
 from typing import TYPE_CHECKING
 
 from toolpick.errors import FrameError
@@ -68,7 +69,7 @@ class Streams:
         while why and resume is not None and stream.last_id and tries < RESUMES:
             tries += 1
             seen = stream.last_id
-            await asyncio.sleep(RETRY if stream.retry is None else stream.retry)
+            await sleep(RETRY if stream.retry is None else stream.retry)
             why = await self._resume(stream, id, resume)
             if stream.last_id != seen:
                 tries = 0
@@ -144,7 +145,7 @@ class Streams:
                 if failure.unreachable or isinstance(failure, SessionGone):
                     raise
             wait = RETRY if loop.time() - began > LASTING else min(2 * wait, RETRY_CAP)
-            await asyncio.sleep(wait if stream.retry is None else stream.retry)
+            await sleep(wait if stream.retry is None else stream.retry)
 
     async def _listen_once(
         self, stream: EventBuffer, headers: Mapping[str, str], on_gap: Callable[[], None] | None
