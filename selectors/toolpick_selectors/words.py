@@ -58,8 +58,13 @@ def squash(text: str) -> str:
     return "".join(_raw(text)).casefold()
 
 
+def tokens(text: str) -> list[str]:
+    """Words in lower case without stop words, scripts without spaces in pairs; not stemmed."""
+    return [token for word in _raw(text) for token in _tokens(word)]
+
+
 def terms(text: str) -> list[str]:
-    """What is indexed and searched: words without stop words, stemmed or cut into pairs."""
+    """What is indexed and searched: as ``tokens``, with English words stemmed."""
     found: list[str] = []
     for word in _raw(text):
         found += _terms(word)
@@ -72,11 +77,20 @@ def _raw(text: str) -> list[str]:
 
 @lru_cache(maxsize=32_768)
 def _terms(word: str) -> tuple[str, ...]:
+    return tuple(_stem(token) if token.isascii() else token for token in _tokens(word))
+
+
+def _stem(token: str) -> str:
+    stem: str = _stemmer.stem_word(token)
+    return stem
+
+
+def _tokens(word: str) -> list[str]:
     parts = _parts(word)
-    found = [term for part in parts for term in _cut(part.casefold())]
+    found = [token for part in parts for token in _cut(part.casefold())]
     if len(parts) > 1:
         found += _cut(word.casefold())  # "GitHub" is also found as "github"
-    return tuple(found)
+    return found
 
 
 def _parts(word: str) -> list[str]:
@@ -100,7 +114,7 @@ def _cut(word: str) -> list[str]:
     if word.isascii():
         if word in STOP or (len(word) < 2 and not word.isdigit()):
             return []
-        return [_stemmer.stem_word(word)]
+        return [word]
     if not _UNSPACED.search(word):
         return [_unaccented(word)]
     found: list[str] = []

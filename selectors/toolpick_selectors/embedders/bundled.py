@@ -135,7 +135,8 @@ def _load(folder: str) -> _Table:
 def _text(tool: Tool) -> str:
     title = f" {tool.title}" if tool.title and tool.title != tool.name else ""
     named = f"{spaced(tool.server)} {spaced(tool.name)}{title}"
-    return f"{named}: {tool.description[:TEXT_CHARS]}"
+    said = tool.description[:TEXT_CHARS]
+    return f"{named}: {said}" if named.strip() or said else ""
 
 
 def _arguments(tool: Tool) -> str:
