@@ -55,6 +55,16 @@ class ResourceEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a server listed: each list entry as the JSON it came in, garbage included."""
+
+    tools: tuple[bytes, ...] = field(default=(), repr=False)
+    prompts: tuple[bytes, ...] = field(default=(), repr=False)
+    resources: tuple[bytes, ...] = field(default=(), repr=False)
+    templates: tuple[bytes, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """Text that says what a turn is about, and where it was had: meta, hook, header, command."""
 

@@ -7,8 +7,9 @@ from toolpick.catalog.definitions import legacy_form
 from toolpick.catalog.generation import Difference, Generation, Route, diff, listing, merge
 from toolpick.catalog.links import rewrite_links
 from toolpick.catalog.names import LIMIT, RESERVED, clean_prefix, exposed_name
-from toolpick.catalog.shelf import Rules, Shelf, Snapshot, settle, shelve
+from toolpick.catalog.shelf import Rules, Shelf, settle, shelve
 from toolpick.catalog.uris import unwrap_uri, wrap_uri
+from toolpick.model import Snapshot
 
 __all__ = [
     "LIMIT",

@@ -6,7 +6,7 @@ One bad definition is left out with a remark; it never takes another with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from toolpick.catalog.definitions import (
 )
 from toolpick.catalog.names import assign_names, was_changed
 from toolpick.catalog.uris import is_uri, wrap_uri
-from toolpick.model import PromptEntry, ResourceEntry, ToolEntry
+from toolpick.model import PromptEntry, ResourceEntry, Snapshot, ToolEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -53,16 +53,6 @@ class Rules:
         if any(fnmatchcase(name, pattern) for pattern in self.deny):
             return False
         return not self.allow or any(fnmatchcase(name, pattern) for pattern in self.allow)
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What a server listed: each list entry as the JSON it came in, garbage included."""
-
-    tools: tuple[bytes, ...] = field(default=(), repr=False)
-    prompts: tuple[bytes, ...] = field(default=(), repr=False)
-    resources: tuple[bytes, ...] = field(default=(), repr=False)
-    templates: tuple[bytes, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

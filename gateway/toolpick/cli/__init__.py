@@ -1,7 +1,7 @@
 """The ``toolpick`` command. The only place where errors become text and exit codes.
 
-Each command is a module with ``add(subparsers)`` and ``run(args) -> int``; what it needs to do its work
-is imported when it runs, so that help comes at once.
+Each command is a module with ``add(subparsers)`` and ``run(args) -> int``; what it needs to do
+its work is imported when it runs, so that help comes at once.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,8 @@ from toolpick.cli.common import Nobody, add_config, load, log_to_stderr
 from toolpick.errors import ConfigError
 
 if TYPE_CHECKING:
+    import argparse
+
     from toolpick.config.load import Loaded
     from toolpick.downstream.link import Link
     from toolpick.engine.session import Session
@@ -26,7 +27,8 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "check",
         help="start every server once and say what works",
         description="Start every server once and say what works. "
-        "Exit code: 0 all is well, 1 an optional server failed, 2 a required one, 3 the settings are wrong.",
+        "Exit code: 0 all is well, 1 an optional server failed, 2 a required one, "
+        "3 the settings are wrong.",
     )
     add_config(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -78,7 +80,7 @@ async def _check(loaded: Loaded) -> tuple[list[dict[str, Any]], list[str]]:
         problems = [str(problem) for problem in _problems(loaded, session)]
         try:
             await engine.turns.selections.check()
-        except Exception as error:  # noqa: BLE001 - whatever keeps a selector from being built is a problem
+        except Exception as error:  # noqa: BLE001 - anything can keep one from being built
             problems.append(f"{loaded.settings.path}: selector: {error}")
         problems += session.pool.generation.collisions
         for remark in session.pool.generation.remarks:

@@ -1,8 +1,7 @@
-"""What several commands share: options, settings, logging, and a session that no client is behind."""
+"""What several commands share: options, settings, logging, and a channel without a client."""
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import sys
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import argparse
+
     from toolpick.config.load import Loaded
     from toolpick.config.settings import Settings
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import signal
@@ -16,6 +15,8 @@ from toolpick.config.settings import SURFACES
 from toolpick.errors import GatewayError
 
 if TYPE_CHECKING:
+    import argparse
+
     from toolpick.config.load import Loaded
     from toolpick.config.settings import Settings
     from toolpick.engine.engine import Engine

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
 from toolpick.cli.common import Nobody, add_config, load, log_to_stderr
 
 if TYPE_CHECKING:
+    import argparse
+
     from toolpick.config.settings import Settings
 
 
@@ -17,7 +18,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser = subparsers.add_parser(
         "tools",
         help="list the catalog, or what a query selects from it",
-        description="List every tool of the catalog, or the tools that a query selects, best first.",
+        description="List every tool of the catalog, or those that a query selects, best first.",
     )
     add_config(parser)
     parser.add_argument("--query", metavar="TEXT", help="show what this prompt selects")
@@ -68,7 +69,8 @@ async def _rows(
         rows = []
         for name, score in scores.items():
             definition = json.loads(tools[name].raw)
-            row = {"name": name, "server": tools[name].server, "tool": tools[name].name}
+            entry = tools[name]
+            row: dict[str, Any] = {"name": name, "server": entry.server, "tool": entry.name}
             row |= {"tokens": estimate_tokens(tools[name].raw), "definition": definition}
             rows.append({**row, **({"score": round(score, 4)} if query else {})})
         return rows, (len(tools), estimate_total(entry.raw for entry in tools.values()))

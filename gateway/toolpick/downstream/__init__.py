@@ -1,1 +1,1 @@
-"""Downstream servers: each supervised by one task of its own, and the pools that hold them together."""
+"""Downstream servers, each supervised by one task of its own."""

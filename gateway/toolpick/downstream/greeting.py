@@ -1,9 +1,10 @@
 """How a connection to a server begins: which era it speaks, which version, what it offers.
 
-The wish is the client's own era, since servers behave differently in each. A modern wish costs one
-probe, ``server/discover``. Servers from before it refuse it, ignore it, answer it without an id, or exit:
-a refusal or ``PROBE_WAIT`` seconds of silence are followed by ``initialize`` on the same connection (a
-server that is slow to start must not lose its work to a probe), and the first good answer counts.
+The wish is the client's own era, since servers behave differently in each. A modern wish costs
+one probe, ``server/discover``. Servers from before it refuse it, ignore it, answer it without an
+id, or exit: a refusal or ``PROBE_WAIT`` seconds of silence are followed by ``initialize`` on the
+same connection (a server that is slow to start must not lose its work to a probe), and the first
+good answer counts.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ META = "io.modelcontextprotocol/"
 
 @dataclass(frozen=True, slots=True)
 class Greeted:
-    """What a server said of itself. ``capabilities`` and ``info`` are JSON objects, one level decoded."""
+    """What a server said of itself; ``capabilities`` and ``info`` are decoded one level deep."""
 
     era: Era
     version: str

@@ -1,8 +1,9 @@
 """One downstream server, supervised: connect, greet, list, watch, start again.
 
-``run`` is the server's one owner task: it opens and closes every connection. Others read the link's
-state and send requests through ``peer``. What the server listed stays known while it is started
-again, for ``GRACE`` seconds, since taking tools away and bringing them back costs the client's cache.
+``run`` is the server's one owner task: it opens and closes every connection. Others read the
+link's state and send requests through ``peer``. What the server listed stays known while it is
+started again, for ``GRACE`` seconds, since taking tools away and bringing them back costs the
+client's cache.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from toolpick.wire.peer import Peer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from toolpick.catalog import Snapshot
     from toolpick.config.settings import ServerSettings
+    from toolpick.model import Snapshot
     from toolpick.wire.wire import Wire
 
 log = logging.getLogger("toolpick.server")
@@ -44,7 +45,7 @@ PATIENCE = 1.5
 """A start is ended after this many times ``start_timeout``: a first start may be a download."""
 LONGEST_START = 120.0
 EMPTY_AGAIN = (1.0, 2.0, 4.0, 8.0)
-"""Seconds after which an empty tool list is read again, since servers list before they are ready."""
+"""Seconds after which an empty tool list is read again: servers list before they are ready."""
 SHORT_WAIT = 1.0
 """A call waits for a server's next start if that is due within so many seconds."""
 SETTLE = 0.02
@@ -96,7 +97,7 @@ class Link:
         learnt: dict[str, Era] | None = None,
         pass_env: tuple[str, ...] = (),
     ) -> None:
-        """``era``, ``version``, ``capabilities``: the client's. ``learnt``: eras that worked, by name."""
+        """Take the client's ``era``, ``version``, ``capabilities``; links share ``learnt``."""
         self.settings = settings
         self.name = settings.name
         self.owners: list[Owner] = []
@@ -124,6 +125,7 @@ class Link:
         self._finished = anyio.Event()
         self._changed = anyio.Event()
         self._lost = anyio.Event()
+        self._forgotten = anyio.Event()
         self._stale = anyio.Event()
         self._stale_kinds: set[str] = set()
         self._noise = 0
@@ -164,28 +166,27 @@ class Link:
         self._lost = anyio.Event()
         self._noise = 0
         self._session_gone = False
+        self._forgotten = anyio.Event()
         self._settle(State.STARTING, self.problem)
         probing = self._wishes_modern()
-        peer: Peer | None = None
         reason = "was stopped"
+        self._wire = self._new_wire()
+        peer = self.peer = Peer(self._wire, self)
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._warn_when_slow)
-                self._wire = self._new_wire()
-                peer = self.peer = Peer(self._wire, self)
                 await self._start(peer)
                 group.cancel_scope.cancel()
             await self._live(peer)
-            reason = peer.closed
-        except* (OSError, RpcError, ServerError, TimeoutError) as caught:
+            reason = peer.closed or "no longer knows the session"
+        except* (OSError, RpcError, ServerError) as caught:
             reason = self._describe(caught.exceptions[0], peer)
         finally:
             self.peer = None
             self.calls.clear()
-            if peer is not None:
-                with anyio.CancelScope(shield=True):
-                    await peer.close()
-        if probing and self.greeted is None and peer is not None and self._died(reason):
+            with anyio.CancelScope(shield=True):
+                await peer.close()
+        if probing and self.greeted is None and self._died(reason):
             log.info(
                 "server=%s note=%r", self.name, "ended at the probe; starting it again without"
             )
@@ -217,7 +218,7 @@ class Link:
         delay = 0.0
         if self.failures and not self._session_gone:
             step = DELAYS[min(self.failures, len(DELAYS)) - 1]
-            delay = step * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
+            delay = step * random.uniform(1 - JITTER, 1 + JITTER)
         self._next_start = time.monotonic() + delay
         quick = self.snapshot is not None and self.failures <= 1
         self._settle(State.STARTING if quick else State.WAITING, what)
@@ -264,7 +265,7 @@ class Link:
     @property
     def start_timeout(self) -> float:
         """Seconds after which this start counts as failed; each further try is given longer."""
-        longer = self.settings.start_timeout * 2 ** max(self.failures, 0)
+        longer: float = self.settings.start_timeout * 2 ** max(self.failures, 0)
         return max(min(longer, LONGEST_START), self.settings.start_timeout)
 
     async def _start(self, peer: Peer) -> None:
@@ -306,17 +307,13 @@ class Link:
         self.tried = True
         self._settle(State.STARTING, waited)
 
-    def _describe(self, error: BaseException, peer: Peer | None) -> str:
+    def _describe(self, error: BaseException, peer: Peer) -> str:
         if isinstance(error, ServerError):
             return str(error).removeprefix(f"server {self.name!r} ")
-        if isinstance(error, OSError):
-            return (
-                f"could not be started: {error.strerror or error}"
-                if not peer or not peer.closed
-                else peer.closed
-            )
-        if peer is not None and peer.closed:
+        if peer.closed:
             return peer.closed
+        if isinstance(error, OSError):
+            return f"could not be started: {error.strerror or error}"
         return str(error)
 
     # -- lists
@@ -363,8 +360,23 @@ class Link:
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch_lists, peer)
             group.start_soon(self._listen, peer)
+            group.start_soon(self._leave_when_forgotten, peer)
             await self._lost.wait()
             group.cancel_scope.cancel()
+
+    def forget_session(self) -> None:
+        """Note that the server no longer knows us: greet it again. New calls wait for that."""
+        if self.state is State.UP:
+            self._session_gone = True
+            self._settle(State.STARTING, "")
+            self._forgotten.set()
+
+    async def _leave_when_forgotten(self, peer: Peer) -> None:
+        """Let the other requests learn it for themselves first: they may be sent again too."""
+        await self._forgotten.wait()
+        with anyio.move_on_after(SHORT_WAIT):
+            await peer.idle()
+        self._lost.set()
 
     async def _watch_lists(self, peer: Peer) -> None:
         empty = list(EMPTY_AGAIN)
@@ -465,7 +477,7 @@ class Link:
             self.peer.refuse(id, env.error_object(RpcError(-32603, what)))
 
     def _asked_by(self, origin: int | None) -> Owner | None:
-        """Whose call led to a question: exact where the stream tells, or where only one can be meant."""
+        """Whose call led to a question, where the stream tells or only one can be meant."""
         if origin is not None and origin in self.calls:
             return self.calls[origin]
         candidates = set(self.calls.values()) or set(self.owners)
@@ -477,8 +489,19 @@ class Link:
         if kinds is not None:
             self.mark_stale(kinds)
             return
+        call = self._call_of(method, params, origin)
+        if call is not None:
+            call.server_notification(self, method, params, origin)
+            return
         for owner in list(self.owners):
             owner.server_notification(self, method, params, origin)
+
+    def _call_of(self, method: str, params: bytes, origin: int | None) -> Owner | None:
+        """The call that a notification belongs to: by its progress token, else by its stream."""
+        if method == "notifications/progress":
+            token = bytes(env.members(params).get("progressToken", b""))
+            return self.calls.get(int(token)) if token.isdigit() else None
+        return self.calls.get(origin) if origin is not None else None
 
     def on_noise(self, frame: bytes) -> None:
         """Log the first line that is no message; count the rest."""
@@ -494,7 +517,6 @@ class Link:
 
     def on_lost(self, reason: str) -> None:
         """Note the end of the connection."""
-        self._session_gone = "session" in reason and self.state is State.UP
         self._lost.set()
 
     # -- state

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from toolpick.catalog import Snapshot
 from toolpick.errors import RpcError
+from toolpick.model import Snapshot
 from toolpick.wire import envelope as env
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Sessions and dispatch: each request of a client finds the function that answers it.
 
-Knows no transport and no ranking. One slow or broken server concerns only the requests that go to it.
+Knows no transport and no ranking. One slow or broken server concerns only the requests that go to
+it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import anyio
 import anyio.abc
 
 from toolpick.downstream.link import Link
-from toolpick.downstream.pool import Pool
 from toolpick.engine import modern
 from toolpick.engine.completions import Completions
 from toolpick.engine.exchange import Exchange
 from toolpick.engine.greetings import Greetings
 from toolpick.engine.parking import Parking
+from toolpick.engine.pool import Pool
 from toolpick.engine.prompts import Prompts
 from toolpick.engine.reports import Reports
 from toolpick.engine.resources import Resources
@@ -43,7 +44,8 @@ log = logging.getLogger("toolpick.engine")
 FULL_CAPABILITIES = (
     b'{"sampling":{},"elicitation":{"form":{},"url":{}},"roots":{"listChanged":true}}'
 )
-"""Declared to servers that many modern clients share; each request carries what its client can do."""
+"""Declared to servers that modern clients share; each request carries what its client can do."""
+
 
 class Engine:
     """Everything between fronts and servers. Use as an async context manager: it owns all tasks."""
@@ -221,7 +223,7 @@ class Engine:
         """Tell a session's client soon that its list has changed, if it has."""
         reports = self._reports.get(id(session))
         if reports is not None:
-            reports.pending({"tools"})
+            reports.view_changed()
 
     def input_schema(self, session: Session, name: str) -> bytes | None:
         """A listed tool's input schema as JSON, for fronts that check headers against it."""

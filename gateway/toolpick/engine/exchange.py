@@ -35,7 +35,7 @@ class Channel(Protocol):
 
 
 class Exchange:
-    """A request in flight. It is answered once: by ``reply``, by ``fail``, or never, after ``cancel``."""
+    """A request in flight, answered once: by ``reply``, by ``fail``, or never, after ``cancel``."""
 
     __slots__ = (
         "_on_cancel",
@@ -59,7 +59,7 @@ class Exchange:
         channel: Channel,
         header_query: str,
     ) -> None:
-        """``id`` and ``params`` are JSON as the client sent them; ``header_query`` is "" if there is none.
+        """Take ``id`` and ``params`` as JSON; ``header_query`` is "" if there is none.
 
         Raises:
             RpcError: ``params`` or its ``_meta`` is no object.

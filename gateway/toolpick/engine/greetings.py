@@ -24,9 +24,9 @@ CAPABILITIES = {
     "completions": {},
 }
 INSTRUCTIONS = (
-    "toolpick stands in front of several MCP servers. Tools are named server__tool. When the list holds "
-    "search_tools, it shows only a part of what there is: search for what you need, then call the tool that "
-    "was found by its name, or through call_tool."
+    "toolpick stands in front of several MCP servers. Tools are named server__tool. When the list "
+    "holds search_tools, it shows only a part of what there is: search for what you need, then "
+    "call the tool that was found by its name, or through call_tool."
 )
 
 

@@ -1,4 +1,4 @@
-"""Answers lists: waits for servers that are still starting, once a session, and frames the result."""
+"""Answers lists: waits for starting servers, once a session, and frames the result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def answer_list(
     engine: Engine, exchange: Exchange, key: str, build: Callable[[], bytes]
 ) -> Awaitable[None] | None:
-    """Answer with the array that ``build`` gives, at once where no server is still to be waited for.
+    """Answer with the array that ``build`` gives, at once where there is nothing to wait for.
 
     Raises:
         RpcError: a cursor was sent; there is only one page, so none was ever given out.

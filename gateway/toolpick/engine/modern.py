@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolpick.downstream.greeting import OURSELVES
+from toolpick.engine.exchange import CAPABILITIES_KEY, SERVER_KEY, VERSION_KEY
 from toolpick.errors import INVALID_PARAMS, UNSUPPORTED_VERSION, RpcError
 from toolpick.model import MODERN_VERSIONS
 from toolpick.wire import envelope as env
-
-from toolpick.engine.exchange import CAPABILITIES_KEY, SERVER_KEY, VERSION_KEY
 
 if TYPE_CHECKING:
     from toolpick.engine.exchange import Exchange

@@ -1,9 +1,9 @@
 """Calls that wait for a modern client to come back with more input.
 
 A legacy server asks in the middle of a call; a modern client is never asked, it is answered with
-``input_required`` and calls again with the answers (MRTR, specification 2026-07-28, patterns/mrtr). In
-between, the call to the server stays open here, under an unguessable state, for the client that made it
-only, and for ``PATIENCE`` seconds.
+``input_required`` and calls again with the answers (MRTR, specification 2026-07-28,
+patterns/mrtr). In between, the call to the server stays open here, under an unguessable state,
+for the client that made it only, and for ``PATIENCE`` seconds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One request of a client on its way to a server and back.
 
-Rewrites what must be: ids, names, progress tokens, ``_meta`` of the other era. Everything else passes
-byte for byte. Questions that the server asks on the way go to the client that called, and to nobody
-else.
+Rewrites what must be: ids, names, progress tokens, ``_meta`` of the other era. Everything else
+passes byte for byte. Questions that the server asks on the way go to the client that called, and
+to nobody else.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Relay:
     ) -> None:
         """Params hold the server's own names; ``finish`` has the last word on the result.
 
-        ``repeatable`` tells whether a lost call may be sent again; ``again`` does so when the server
-        is back. ``parking`` keeps calls that must wait for a modern client.
+        ``repeatable`` tells whether a lost call may be sent again; ``again`` does so when the
+        server is back. ``parking`` keeps calls that must wait for a modern client.
         """
         self.exchange = exchange
         self.link = link
@@ -193,53 +193,52 @@ class Relay:
     def _ask_round(self, members: env.Members) -> None:
         """Put a modern server's questions to a legacy client, then call again with the answers."""
         questions = env.members(members.get("inputRequests", b""))
-        answers: env.Members = {}
-
-        def close_round() -> None:
-            self._members = {
-                key: value
-                for key, value in self._members.items()
-                if key not in ("inputResponses", "requestState")
-            }
-            if questions:
-                self._members["inputResponses"] = env.raw(answers)
-            if "requestState" in members:
-                self._members["requestState"] = members["requestState"]
-            if self._peer is not None and not self.exchange.done:
-                self.send(self._peer)
-
-        def asker(key: str) -> Callable[[env.Body, env.Body], None]:
-            def answered(result: env.Body, error: env.Body) -> None:
-                self._questions.pop(key.encode(), None)
-                if self.exchange.done:
-                    return
-                if error:
-                    self.exchange.fail(error)
-                    return
-                answers[key] = env.Raw(bytes(result))
-                if len(answers) == len(questions):
-                    close_round()
-
-            return answered
-
-        if not questions:
-            close_round()
-        for key, raw in questions.items():
-            question = env.members(raw)
-            method = env.text(question.get("method", b"")) or ""
+        asked = {key: env.members(raw) for key, raw in questions.items()}
+        methods = {key: env.text(question.get("method")) or "" for key, question in asked.items()}
+        for method in methods.values():
             if not self._may_ask(method):
-                self.exchange.refuse(
-                    RpcError(
-                        INTERNAL_ERROR,
-                        f"server {self.link.name!r} asks {method}, which this client does not do",
-                    )
-                )
+                what = f"server {self.link.name!r} asks {method}, which this client does not do"
+                self.exchange.refuse(RpcError(INTERNAL_ERROR, what))
                 return
-            session = self.exchange.session
-            params = question.get("params", env.NOTHING)
-            self._questions[key.encode()] = session.ask(
-                method, params, self.exchange.channel, asker(key)
+        answers: env.Members = {}
+        if not asked:
+            self._next_round(members, answers)
+        for key, question in asked.items():
+            self._questions[key.encode()] = self.exchange.session.ask(
+                methods[key],
+                question.get("params", env.NOTHING),
+                self.exchange.channel,
+                self._collect(key, members, answers, len(asked)),
             )
+
+    def _collect(
+        self, key: str, members: env.Members, answers: env.Members, count: int
+    ) -> Callable[[env.Body, env.Body], None]:
+        """What takes one answer of a round, and goes on when all are there."""
+
+        def answered(result: env.Body, error: env.Body) -> None:
+            self._questions.pop(key.encode(), None)
+            if error:
+                self.exchange.fail(error)
+                return
+            answers[key] = env.Raw(bytes(result))
+            if len(answers) == count:
+                self._next_round(members, answers)
+
+        return answered
+
+    def _next_round(self, members: env.Members, answers: env.Members) -> None:
+        """Call again with the answers and the server's own state."""
+        kept = {
+            k: v for k, v in self._members.items() if k not in ("inputResponses", "requestState")
+        }
+        if answers:
+            kept["inputResponses"] = env.raw(answers)
+        if "requestState" in members:
+            kept["requestState"] = members["requestState"]
+        self._members = kept
+        if self._peer is not None and not self.exchange.done:
+            self.send(self._peer)
 
     def _failed(self, reply: Reply) -> None:
         if not reply.ours:
@@ -250,6 +249,8 @@ class Relay:
         lost = error.code == LOST and self._repeatable is not None and self._repeatable()
         if (gone or lost) and not self.repeats:
             self.repeats += 1
+            if gone:
+                self.link.forget_session()
             log.info("server=%s event=repeat method=%s", self.link.name, self.exchange.method)
             self._again(self)
             return

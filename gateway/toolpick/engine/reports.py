@@ -52,12 +52,19 @@ class Reports:
             "resources": difference.resources,
         }
         self._engine.turns.catalog_changed(self._session, difference)
+        # held against what was listed now: a client that lists again meanwhile is told all the same
+        kinds["tools"] = kinds["tools"] and self._engine.turns.view_changed(self._session)
         self.pending({kind for kind, changed in kinds.items() if changed})
+
+    def view_changed(self) -> None:
+        """Tell the client soon, if what it is shown has changed for another reason."""
+        if self._engine.turns.view_changed(self._session):
+            self.pending({"tools"})
 
     def pending(self, kinds: set[str]) -> None:
         """Have these kinds of change told soon, together with what else changes meanwhile."""
         self._pending |= kinds
-        if not self._telling and not self._session.closed:
+        if self._pending and not self._telling and not self._session.closed:
             self._telling = True
             self._engine.run(self._tell)
 
@@ -65,8 +72,6 @@ class Reports:
         await anyio.sleep(STARTING_SETTLE if self._session.pool.starting else SETTLE)
         self._telling = False
         kinds, self._pending = self._pending, set()
-        if "tools" in kinds and not self._engine.turns.view_changed(self._session):
-            kinds.discard("tools")
         for kind in sorted(kinds, reverse=True):
             self.notice(*NOTICES[kind])
 
@@ -89,9 +94,8 @@ class Reports:
             and link.tried
             and not link.started_in
             and link.state in (State.WAITING, State.STOPPED)
-        ):
-            if link.problem:
-                self._engine.fail_required(link)
+        ) and link.problem:
+            self._engine.fail_required(link)
 
     # -- what belongs to no request, or to one that can't be told
 

@@ -1,8 +1,8 @@
 """What the gateway knows of one client: its era, what it declared, what it was shown.
 
-A legacy session lives from ``initialize`` to its end. A modern one has no wire of its own: it stands for
-everything that one deployment serves to one principal, and holds nothing that a single request could
-change for the next.
+A legacy session lives from ``initialize`` to its end. A modern one has no wire of its own: it
+stands for everything that one deployment serves to one principal, and holds nothing that a single
+request could change for the next.
 """
 
 from __future__ import annotations
@@ -10,23 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from toolpick.model import Era
 from toolpick.wire import envelope as env
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolpick.catalog import Route
-    from toolpick.downstream.pool import Pool
     from toolpick.engine.exchange import Channel, Exchange
+    from toolpick.engine.pool import Pool
     from toolpick.errors import RpcError
-    from toolpick.model import Query
+    from toolpick.model import Era, Query
     from toolpick.turns import Conversation, Surface
 
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """One client. ``out`` is where messages go that belong to no request; None for modern sessions."""
+    """One client; ``out`` is where messages go that belong to no request, None for nowhere."""
 
     key: str
     era: Era
@@ -37,7 +36,7 @@ class Session:
     pool: Pool
     conversation: Conversation
     in_flight: dict[bytes, Exchange] = field(default_factory=dict)
-    """Requests without an answer, by id; unused in modern sessions, where ids of clients may clash."""
+    """Requests without an answer, by id; unused where ids of several clients may clash."""
     listening: list[Exchange] = field(default_factory=list)
     """Open ``subscriptions/listen`` requests."""
     asked: dict[bytes, Callable[[env.Body, env.Body], None]] = field(default_factory=dict)

@@ -44,7 +44,7 @@ class Tools:
         return self.unknown(exchange, name, self.call)
 
     def call_entry(self, exchange: Exchange, entry: ToolEntry, params: env.Members) -> None:
-        """Pass a call on to the tool's server; ``params`` are tools/call params without ``_meta``."""
+        """Pass a call on to its server; ``params`` are tools/call params without ``_meta``."""
         if exchange.modern and "requestState" in params and self._engine.parking.resume(exchange):
             return
         self._engine.turns.used(exchange.session, entry.exposed)
@@ -61,7 +61,7 @@ class Tools:
     def _parameter_headers(
         self, link: Link, entry: ToolEntry, params: env.Members
     ) -> Mapping[str, str] | None:
-        """``Mcp-Param-*`` headers for arguments that the schema marks, where the server is a modern HTTP one."""
+        """``Mcp-Param-*`` headers for marked arguments, where the server is a modern HTTP one."""
         if b"x-mcp-header" not in entry.raw or link.settings.transport != "http":
             return None
         if link.greeted is None or link.greeted.era is not Era.MODERN:

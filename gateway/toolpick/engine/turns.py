@@ -210,7 +210,7 @@ class Turns:
         return raw
 
     def is_whole(self, session: Session, entry: ToolEntry) -> bool:
-        """Whether a tool among stubs is shown in full: always-tools, and those used by a legacy session."""
+        """Whether a tool among stubs is shown in full: always, or once a legacy client used it."""
         if entry.exposed in self._engine.settings.selector.always:
             return True
         return session.era is Era.LEGACY and entry.exposed in session.conversation.hydrated

@@ -100,8 +100,8 @@ class StdioFront:
         if message.method == "ping":
             self._wire.send(env.result(message.id, b"{}"))
             return None
-        what = f"{message.method} before initialize; send initialize, or the _meta of a 2026-07-28 request"
-        raise RpcError(INVALID_REQUEST, what)
+        hint = "send initialize, or the _meta of a 2026-07-28 request"
+        raise RpcError(INVALID_REQUEST, f"{message.method} before initialize; {hint}")
 
     def _refuse(self, id: bytes, error: RpcError) -> None:
         self._wire.send(env.failure(id, env.error_object(error)))

@@ -1,4 +1,4 @@
-"""Runs a selector on behalf of turns: builds it, holds it to its contract and its deadline, fails open."""
+"""Runs a selector on behalf of turns, within its contract and a deadline."""
 
 from toolpick.selection.runner import Outcome, Runner
 from toolpick.selection.tools import ToolViews

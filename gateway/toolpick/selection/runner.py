@@ -1,7 +1,7 @@
 """Runs one selector: built once, off the event loop, under a deadline, held to its contract.
 
-Whatever goes wrong comes back as an ``Outcome`` that says so; nothing is raised but what the person asked
-for (``on_failure = "error"``).
+Whatever goes wrong comes back as an ``Outcome`` that says so; nothing is raised but what the person
+asked for (``on_failure = "error"``).
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Runner:
             return self._failed(f"selector {self.kind!r} took longer than {self._timeout:g} s")
         except SelectionError as error:
             return self._failed(str(error))
-        except Exception as error:  # noqa: BLE001 - a selector's bug must not cost the turn its tools
+        except Exception as error:
             log.exception("selector=%s event=bug", self.kind)
             return self._failed(f"selector {self.kind!r} failed: {type(error).__name__}")
         return self._checked(selection, tools, limit)
@@ -155,9 +155,8 @@ class Runner:
         picks: dict[str, Pick] = {}
         for pick in selection.picks:
             if pick.id not in known or pick.id in picks:
-                self._say_once(
-                    f"selector {self.kind!r} picked {pick.id!r}, which it was not given or picked twice"
-                )
+                what = f"picked {pick.id!r}, which it was not given or had picked before"
+                self._say_once(f"selector {self.kind!r} {what}")
             elif len(picks) < limit:
                 picks[pick.id] = pick
         if selection.degraded:

@@ -20,7 +20,7 @@ DESCRIPTION_ROOM = 20_000
 class _Shown(msgspec.Struct):
     title: Any = None
     description: Any = None
-    inputSchema: Any = None  # noqa: N815 - the name on the wire
+    inputSchema: Any = None
     annotations: Any = None
 
 
@@ -35,7 +35,7 @@ class ToolViews:
         self._kept: dict[str, tuple[bytes, Tool]] = {}
 
     def of(self, entries: Iterable[ToolEntry]) -> list[Tool]:
-        """The views of these entries, in their order; views of tools that are gone are forgotten."""
+        """The views of these entries, in their order; others are forgotten."""
         kept: dict[str, tuple[bytes, Tool]] = {}
         for entry in entries:
             known = self._kept.get(entry.exposed)

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from toolpick.errors import FrameError
@@ -43,7 +44,7 @@ class ChildWire:
         cwd: str,
         guard: Callable[[int, bool], None] | None = None,
     ) -> None:
-        """``env`` is the whole environment; ``guard`` hears of the process group's birth and end."""
+        """Take the whole environment; ``guard`` hears of the process group's birth and end."""
         self._argv = (command, *args)
         self._env = dict(env)
         self._cwd = cwd or None
@@ -82,7 +83,7 @@ class ChildWire:
         return self._protocol.tail() if self._protocol else []
 
     async def close(self) -> None:
-        """End the process: stdin closed, then SIGTERM, then SIGKILL, each to all that it started."""
+        """End the process and all that it started: stdin closed, then SIGTERM, then SIGKILL."""
         if self._transport is None or self._protocol is None:
             return
         transport, child = self._transport, self._protocol
@@ -112,11 +113,15 @@ async def _end(group: int, child: _Child) -> None:
     await child.gone(CLOSE_GRACE)
 
 
-def _spawnable(argv: tuple[str, ...], env: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _spawnable(
+    argv: tuple[str, ...], env: Mapping[str, str]
+) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The command as this system starts it: resolved on the server's own PATH, in its own group."""
     import shutil
 
-    found = shutil.which(argv[0], path=env.get("PATH"))
+    # a server that was installed beside toolpick is found even where its folder is not on PATH
+    beside = str(Path(sys.executable).parent)
+    found = shutil.which(argv[0], path=env.get("PATH")) or shutil.which(argv[0], path=beside)
     if found is None:
         raise FileNotFoundError(2, f"command {argv[0]!r} not found on PATH {env.get('PATH', '')!r}")
     if sys.platform == "win32":
@@ -171,7 +176,9 @@ class _Child(asyncio.SubprocessProtocol):
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1 and not self._exited.is_set():
             # the exit status tells more than a closed pipe: give the process a moment to have one
-            asyncio.get_running_loop().call_later(CLOSED_STDOUT_GRACE, self._end, "closed its stdout")
+            asyncio.get_running_loop().call_later(
+                CLOSED_STDOUT_GRACE, self._end, "closed its stdout"
+            )
 
     def process_exited(self) -> None:
         self._exited.set()

@@ -1,4 +1,4 @@
-"""JSON-RPC envelopes: what a frame says, with ``params``, ``result`` and ``error`` left as raw JSON.
+"""JSON-RPC envelopes; ``params``, ``result`` and ``error`` are left as raw JSON.
 
 What nobody needs to look into is never decoded, so numbers, key order, nulls and unknown fields of
 arguments and results pass byte for byte.
@@ -41,8 +41,8 @@ _encoder = msgspec.json.Encoder()
 def decode(frame: bytes) -> Envelope:
     """Read one frame.
 
-    Bytes that are not UTF-8 become U+FFFD and the numbers that JSON lacks (NaN, Infinity) become null,
-    as servers in the wild send both and one of them must not cost the connection.
+    Bytes that are not UTF-8 become U+FFFD and the numbers that JSON lacks (NaN, Infinity) become
+    null, as servers in the wild send both and one of them must not cost the connection.
 
     Raises:
         FrameError: it is no JSON object, or no JSON-RPC message.
@@ -70,7 +70,7 @@ def salvage(frame: bytes) -> Envelope | None:
 
 
 def torn_id(frame: bytes) -> int | None:
-    """The id that an unreadable answer seems to carry, so that its request need not wait in vain."""
+    """The id that an unreadable answer seems to carry, so that nobody waits in vain for it."""
     found = _ID.search(frame[:200]) or _ID.search(frame[-200:])
     return int(found[1]) if found else None
 

@@ -1,7 +1,8 @@
 """Ends the servers when the gateway dies without a chance to: killed outright, or out of memory.
 
-A tiny shell reads from a pipe which process groups live. When the pipe closes, whatever is still on its
-list is killed. It sits in a session of its own, so signals to the gateway's group pass it by.
+A tiny shell reads from a pipe which process groups live. When the pipe closes, whatever is still
+on its list is killed. It sits in a session of its own, so signals to the gateway's group pass it
+by.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ trap '' INT TERM HUP
 groups=
 while read -r what group; do
   case $what in
-    +) groups="$groups $group" ;;
-    -) kept=; for one in $groups; do [ "$one" = "$group" ] || kept="$kept $one"; done; groups=$kept ;;
+    +) groups="$groups $group" ;; -) kept=; for one in $groups; do [ "$one" = "$group" ] ||
+    kept="$kept $one"; done; groups=$kept ;;
   esac
 done
 for one in $groups; do kill -9 -- "-$one" 2>/dev/null; done

@@ -23,7 +23,7 @@ CANCELLED = "notifications/cancelled"
 TIMED_OUT = -32001
 LOST = -32000
 SESSION_GONE = -32099
-"""Code of the errors made here for a request that the server refused unseen: it may be sent again."""
+"""Code of the error for a request that the server refused unseen: it may be sent again."""
 HARD_CAP = 10
 """Progress pushes a deadline out, to at most this many times the timeout."""
 
@@ -77,6 +77,7 @@ class Peer:
         self._pending: dict[int, _Pending] = {}
         self._next = 0
         self._loop = asyncio.get_running_loop()
+        self._idle: asyncio.Future[None] | None = None
         self.closed = ""
         """Why the connection ended, "" while it lives."""
 
@@ -119,7 +120,12 @@ class Peer:
         return self._next
 
     async def ask(
-        self, method: str, params: bytes = b"", *, timeout: float = 0, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        params: bytes = b"",
+        *,
+        timeout: float = 0,  # noqa: ASYNC109 - the deadline is the peer's, which tells the server
+        headers: Mapping[str, str] | None = None,
     ) -> bytes:
         """Send a request and wait. When the waiting task is cancelled, so is the request.
 
@@ -143,7 +149,7 @@ class Peer:
         return bytes(reply.result)
 
     def cancel(self, id: int, reason: str) -> bool:
-        """Give a request up and tell the server; False when it had ended. ``done`` is not called."""
+        """Give a request up and tell the server; False when it had ended. Never calls ``done``."""
         pending = self._pop(id)
         if pending is None:
             return False
@@ -199,6 +205,9 @@ class Peer:
         pending = self._pending.pop(id, None)
         if pending is not None and pending.timer is not None:
             pending.timer.cancel()
+        if not self._pending and self._idle is not None:
+            self._idle.set_result(None)
+            self._idle = None
         return pending
 
     # -- the other direction
@@ -217,6 +226,12 @@ class Peer:
         """Answer a request of the server with an error object."""
         if not self.closed:
             self.wire.send(env.failure(id, error))
+
+    async def idle(self) -> None:
+        """Wait until no request is in flight."""
+        while self._pending:
+            self._idle = self._idle or self._loop.create_future()
+            await asyncio.shield(self._idle)
 
     async def close(self) -> None:
         """Close the wire; pending requests fail as lost."""
@@ -238,7 +253,9 @@ class Peer:
         if not message.method:
             self._answered(message, frame)
         elif message.id and message.id != b"null":
-            self._listener.on_request(bytes(message.id), message.method, bytes(message.params), origin)
+            self._listener.on_request(
+                bytes(message.id), message.method, bytes(message.params), origin
+            )
         else:
             self._listener.on_notification(message.method, bytes(message.params), origin)
 

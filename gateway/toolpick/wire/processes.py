@@ -82,7 +82,7 @@ def descendants(root: int) -> list[int]:
 
 
 def _table() -> dict[int, tuple[int, str, int]] | None:
-    """pid -> (parent, state, process group) of all processes, None where there is no /proc."""
+    """Pid -> (parent, state, process group) of all processes, None where there is no /proc."""
     try:
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
     except OSError:

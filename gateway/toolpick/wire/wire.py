@@ -1,4 +1,4 @@
-"""What carries frames: the ``Wire`` protocol, who hears from it, and what is known of a frame sent."""
+"""What carries frames: the ``Wire`` protocol, and who hears from it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The servers that one session sees, and the catalog that they make together. Routes by name and URI.
+"""The servers that one session sees, and the catalog that they make together.
 
-A pool owns the links that it made; links of scope ``shared`` belong to the engine and are only joined.
+A pool owns the links that it made; links of scope ``shared`` belong to the engine and are only
+joined.
 """
 
 from __future__ import annotations
