@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from toolpick.model import META_TOOLS
@@ -44,6 +45,7 @@ def exposed_name(prefix: str, name: str, attempt: int = 0) -> str:
     return f"{head}{body[:room].rstrip('_-')}_{mark}"
 
 
+@lru_cache(maxsize=1024)
 def clean_prefix(prefix: str) -> str:
     """A prefix with legal characters only: itself if legal, else cleaned with a hash behind it."""
     if not _ILLEGAL.search(prefix):

@@ -178,9 +178,9 @@ def _mend_singles(
     node: Schema, path: str, notes: list[str], stack: list[tuple[Schema, str]]
 ) -> None:
     for key in _SINGLES:
-        child = node.get(key)
-        if key not in node or isinstance(child, bool):
+        if key not in node or isinstance(node[key], bool):
             continue
+        child = node[key]
         if key == "items" and isinstance(child, list):
             for index, item in enumerate(child):
                 child[index] = _sub(item, f"{path}.items[{index}]", notes, stack)
