@@ -58,7 +58,8 @@ class Selections:
 
     async def choose(self, session: Session, query: Query) -> Outcome:
         """The selection of a turn; those who ask for the same turn share it."""
-        key = (f"{id(session)}", query.conversation, query.text)
+        # A server that came up within the turn makes a new generation, to choose from anew.
+        key = (f"{id(session)} {session.pool.generation.number}", query.conversation, query.text)
         pending = self._turns.get(key)
         if pending is not None:
             await pending.done.wait()
