@@ -61,7 +61,7 @@ class Rewriting:
         self._budget = budget or Budget(tokens=0, seconds=0)
         self._on_failure = on_failure
         self._now = now
-        self._quiet_until = 0.0
+        self._quiet_until, self._quiet_reason = 0.0, ""
 
     async def select(self, context: SelectionContext, tools: Sequence[Tool]) -> Selection:
         """Pick what the model names, in the order of ``tools``; all of them when they are few.
@@ -119,6 +119,7 @@ class Rewriting:
             if error.retry_after is None:
                 raise
             self._quiet_until = self._now() + error.retry_after
+            self._quiet_reason = str(error)
             if anyio.current_effective_deadline() - anyio.current_time() <= error.retry_after:
                 raise
             await anyio.sleep(error.retry_after)
@@ -132,10 +133,7 @@ class Rewriting:
             raise ProviderError(refusal)
         began = self._now()
         if began < self._quiet_until:
-            left = self._quiet_until - began
-            raise ProviderError(
-                f"{self._provider.name} asked to be left alone for {left:.0f} s more"
-            )
+            raise ProviderError(self._quiet_reason)
         tokens = 0
         try:
             answer = await self._provider.ask(question)

@@ -1,4 +1,4 @@
-"""A place on loopback that models are fetched from, speaking as much of the hub's API as is used."""
+"""A place on loopback that models are fetched from: as much of the hub's API as is used."""
 
 from __future__ import annotations
 
@@ -6,22 +6,38 @@ import hashlib
 import json
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
+@dataclass(frozen=True)
+class Answer:
+    body: bytes
+    status: int = 200
+    kind: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+BROKEN = {
+    "error": Answer(b"busy", 503),
+    "html": Answer(b"<html>Sign in</html>", kind="text/html"),
+    "missing": Answer(b"{}", 404, headers={"X-Error-Code": "RepoNotFound"}),
+}
+
+
 class Hub:
     """Serves the files of ``folder`` as the repository ``repo``; ``mode`` is how it behaves.
 
-    ``good``; ``error``: 503; ``html``: a page; ``missing``: 404; ``cut``: half of every large file;
-    ``stall``: answers about the model, and never sends a file.
+    ``good``; ``error``, ``html`` and ``missing``: see ``BROKEN``; ``stall``: tells what there
+    is, and never sends a file.
     """
 
     def __init__(self, repo: str, folder: Path) -> None:
@@ -42,7 +58,29 @@ class Hub:
         start = f"GET /{self.repo}/resolve/{COMMIT}/"
         return [line.removeprefix(start) for line in self.requests if line.startswith(start)]
 
-    def tree(self) -> list[dict[str, object]]:
+    def reply(self, command: str, path: str) -> Answer | None:
+        """What is sent back, None for nothing at all."""
+        self.requests.append(f"{command} {path}")
+        if self.mode in BROKEN:
+            return BROKEN[self.mode]
+        model, files = f"/api/models/{self.repo}", f"/{self.repo}/resolve/{COMMIT}/"
+        if path in (model, f"{model}/revision/main"):
+            siblings = [{"rfilename": name} for name in self.files]
+            about = {"id": self.repo, "sha": COMMIT, "siblings": siblings, "private": False}
+            return Answer(json.dumps(about).encode())
+        if path == f"{model}/tree/{COMMIT}":
+            return Answer(json.dumps(self._tree()).encode())
+        body = self.files.get(path.removeprefix(files)) if path.startswith(files) else None
+        return Answer(b"{}", 404) if body is None else self._file(command, body)
+
+    def _file(self, command: str, body: bytes) -> Answer | None:
+        if self.mode == "stall" and command == "GET":
+            self.over.wait()
+            return None
+        headers = {"ETag": f'"{_digest(body)}"', "X-Repo-Commit": COMMIT}
+        return Answer(body, headers=headers)
+
+    def _tree(self) -> list[dict[str, object]]:
         return [
             {"type": "file", "path": name, "size": len(body), "oid": _digest(body)}
             for name, body in self.files.items()
@@ -57,53 +95,19 @@ def _digest(body: bytes) -> str:
 def serve(hub: Hub) -> Iterator[Hub]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            path = urlsplit(self.path).path
-            hub.requests.append(f"{self.command} {path}")
-            model, files = f"/api/models/{hub.repo}", f"/{hub.repo}/resolve/{COMMIT}/"
-            if hub.mode == "error":
-                self.answer(b"busy", status=503)
-            elif hub.mode == "html":
-                self.answer(b"<html>Sign in</html>", kind="text/html")
-            elif hub.mode == "missing":
-                self.answer(b"{}", {"X-Error-Code": "RepoNotFound"}, status=404)
-            elif path in (model, f"{model}/revision/main"):
-                siblings = [{"rfilename": name} for name in hub.files]
-                about = {"id": hub.repo, "sha": COMMIT, "siblings": siblings, "private": False}
-                self.answer(json.dumps(about).encode())
-            elif path == f"{model}/tree/{COMMIT}":
-                self.answer(json.dumps(hub.tree()).encode())
-            elif path.startswith(files) and path.removeprefix(files) in hub.files:
-                self.send_file(hub.files[path.removeprefix(files)])
-            else:
-                self.answer(b"{}", status=404)
-
-        do_HEAD = do_GET
-
-        def send_file(self, body: bytes) -> None:
-            if hub.mode == "stall" and self.command == "GET":
-                hub.over.wait()
+            answer = hub.reply(self.command, urlsplit(self.path).path)
+            if answer is None:
                 return
-            headers = {"ETag": f'"{_digest(body)}"', "X-Repo-Commit": COMMIT}
-            half = hub.mode == "cut" and len(body) > 500 and self.command == "GET"
-            self.answer(body, headers, sent=len(body) // 2 if half else len(body))
-
-        def answer(
-            self,
-            body: bytes,
-            headers: dict[str, str] | None = None,
-            *,
-            kind: str = "application/json",
-            status: int = 200,
-            sent: int | None = None,
-        ) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            for name, value in (headers or {}).items():
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.kind)
+            self.send_header("Content-Length", str(len(answer.body)))
+            for name, value in answer.headers.items():
                 self.send_header(name, value)
             self.end_headers()
             if self.command == "GET":
-                self.wfile.write(body[:sent])
+                self.wfile.write(answer.body)
+
+        do_HEAD = do_GET
 
         def log_message(self, *_: object) -> None:
             pass

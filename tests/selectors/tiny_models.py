@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-WORDS = "send email to my boss forecast rain weather city file read path delete stop".split()
+WORDS = [
+    *("send", "email", "to", "my", "boss", "forecast", "rain", "weather", "city"),
+    *("file", "read", "path", "delete", "stop"),
+]
 OPSET = 17
 
 

@@ -76,7 +76,6 @@ class Held(Generic[M]):
         self._loaded: list[M] = []
         self._loading: threading.Event | None = None
         self._fetching = False
-        self._stage = "loaded"
         self._problem = ""
         self._failures, self._again = 0, 0.0
         self._replaced = False
@@ -107,11 +106,14 @@ class Held(Generic[M]):
 
     def _await(self, loading: threading.Event, wait: float) -> None:
         until = time.monotonic() + wait
-        while not loading.wait(min(POLL_SECONDS, max(0.0, until - time.monotonic()))):
+        while not loading.is_set():
             hopeless = self._fetching and wait != math.inf
             ending = not threading.main_thread().is_alive()
-            if hopeless or ending or time.monotonic() >= until:
-                raise SelectionError(f"{self._source.name} is still being {self._stage}")
+            left = until - time.monotonic()
+            if hopeless or ending or left <= 0:
+                stage = "fetched" if self._fetching else "loaded"
+                raise SelectionError(f"{self._source.name} is still being {stage}")
+            loading.wait(min(POLL_SECONDS, left))
 
     def _load(self, done: threading.Event) -> None:
         loaded: list[M] = []
@@ -145,13 +147,13 @@ class Held(Generic[M]):
         if graph is not None:
             log.warning("%s: '%s' is damaged (%s); fetching it anew", self._source.name, graph, why)
         damaged = mark(graph) if graph is not None else None
-        self._stage, self._fetching = "fetched", True
+        self._fetching = True
         try:
             download(files, self._folder, mark=damaged, progress=self._report, stall=self._stall)
         except DownloadError as error:
             raise SelectionError(f"{self._source.name} is not there: {error}") from None
         finally:
-            self._stage, self._fetching = "loaded", False
+            self._fetching = False
         self._replaced = True
         model, why = self._opened()
         if model:
@@ -170,7 +172,6 @@ class Held(Generic[M]):
 
     def _report(self, done: int, total: int) -> None:
         of = f" of {total / 1e6:.0f}" if total else ""
-        self._stage = f"fetched ({done / 1e6:.0f}{of} MB)"
         if self._progress is not None:
             self._progress(f"{self._source.name}: {done / 1e6:.0f}{of} MB fetched")
 
