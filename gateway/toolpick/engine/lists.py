@@ -25,6 +25,7 @@ def answer_list(
     cursor = exchange.params.get("cursor")
     if cursor is not None and bytes(cursor) != b"null":
         raise RpcError(INVALID_PARAMS, "Invalid params: unknown cursor; the list has one page")
+    exchange.session.asked_for.add("prompts" if key == "prompts" else "resources")
     if must_wait(exchange):
         return _answer_later(engine, exchange, key, build)
     frame(exchange, key, build())

@@ -54,6 +54,11 @@ class Reports:
         self._engine.turns.catalog_changed(self._session, difference)
         # held against what was listed now: a client that lists again meanwhile is told all the same
         kinds["tools"] = kinds["tools"] and self._engine.turns.view_changed(self._session)
+        for kind in ("prompts", "resources"):
+            # who never asked for a list has nothing to ask for again
+            kinds[kind] = kinds[kind] and (
+                self._session.era is Era.MODERN or kind in self._session.asked_for
+            )
         self.pending({kind for kind, changed in kinds.items() if changed})
 
     def view_changed(self) -> None:

@@ -45,6 +45,8 @@ class Session:
     """Who wants the progress of what the client was asked, by progress token."""
     subscriptions: dict[str, Route] = field(default_factory=dict)
     """Resources that the client wants to hear of, by the URI that it used."""
+    asked_for: set[str] = field(default_factory=set)
+    """Kinds of list, besides tools, that the client has read: prompts, resources."""
     waited: bool = False
     """Whether a list has waited for starting servers; it does so once."""
     next_id: int = 0
