@@ -123,16 +123,15 @@ class AsyncSelector(Protocol):
 
 @runtime_checkable
 class Prepared(Protocol):
-    """What a selector may offer besides ``select`` when it has work to do ahead of a query.
+    """What a selector may offer besides ``select`` when work can be done ahead of a query.
 
-    Without ``run``, a selector does that work when it is asked. While ``run`` is running,
-    ``select`` never waits for it: it answers with what there is and says so in ``degraded``.
+    A host calls ``index`` whenever its tools change. ``select`` never waits for it: it answers with
+    what there is and says so in ``degraded``.
     """
 
-    def offer(self, tools: Sequence[Tool]) -> None:
-        """Say which tools there are now. Returns at once; call it from the loop of ``run``."""
-        ...
+    def index(self, tools: Sequence[Tool]) -> float:
+        """Get ready for queries over these tools. Blocks: call it in a worker thread.
 
-    async def run(self) -> None:
-        """Do the work until cancelled."""
+        Returns 0 when ready, or the seconds after which to call again because something failed.
+        """
         ...

@@ -69,13 +69,10 @@ class Fused:
             return self._ranked(context, query, tools, None, str(error))
         return self._ranked(context, query, tools, vector)
 
-    def offer(self, tools: Sequence[Tool]) -> None:
-        """Say which tools there are now, so that new ones are embedded ahead of a query."""
-        self._vectors.offer(tools)
-
-    async def run(self) -> None:
-        """Embed in the background until cancelled; meanwhile ``select`` waits for no vector."""
-        await self._vectors.run()
+    def index(self, tools: Sequence[Tool]) -> float:
+        """Embed ahead of a query what is new in ``tools``; see ``contract.Prepared``."""
+        self._indexes.of(tools)
+        return self._vectors.index(tools)
 
     def _query(self, context: SelectionContext) -> str:
         """The query, with English words added to a foreign one; "" without any word."""
@@ -150,8 +147,6 @@ class AsyncFused(Fused):
         if not tools or not query:
             return _nothing(tools)
         problem, vector = "", None
-        if not self._vectors.running:
-            await run_sync(self._vectors.of, tools, abandon_on_cancel=True)
         try:
             embed = self._vectors.embedder.embed_queries
             vector = (await run_sync(embed, [query], abandon_on_cancel=True))[0]

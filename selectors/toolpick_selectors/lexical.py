@@ -147,6 +147,11 @@ class Lexical:
         )
         return Selection(picks, f"{len(picks)} of {len(tools)} tools by shared words")
 
+    def index(self, tools: Sequence[Tool]) -> float:
+        """Read the tools ahead of a query; see ``contract.Prepared``."""
+        self._indexes.of(tools)
+        return 0.0
+
 
 def fields(tool: Tool) -> list[tuple[str, float]]:
     """The texts of a tool that are searched, bounded, and how much a word in each counts."""

@@ -39,7 +39,7 @@ route directions; trip travel; flight travel; hotel travel; time clock; date cal
 person contact; people contact user; member user; account user; customer client
 chart graph; plot graph; diagram graph; table database; sum calculate; compute calculate
 count number; summary summarize; explain describe; compare diff; difference diff; sort order
-merge combine; install setup; configure setup; login authenticate; password secret; log logs; error log
+merge combine; install setup; configure setup; login authenticate; password secret; error log
 video movie; song music; track music; audio sound; speak speech; word text; note text
 """
 

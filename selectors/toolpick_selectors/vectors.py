@@ -1,8 +1,8 @@
 """Vectors of tools: each text is embedded once, as long as it is used. Knows no queries.
 
-A vector belongs to what a tool says, not to its id: two tools of one name with different texts have
-two vectors, and a tool whose text changes gets a new one. What is missing is embedded at once by
-whoever calls ``fill`` or, while ``run`` is running, in the background: then nobody waits.
+A vector belongs to what a tool says, not to its id: two tools of one name with different texts
+have two vectors, and a tool whose text changes gets a new one. ``index`` embeds what is new and
+takes its time; ``of`` answers at once with what there is.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import anyio
 import numpy as np
-from anyio.to_thread import run_sync
 
 from toolpick_selectors.contract import SelectionError
 from toolpick_selectors.embedders import describe
@@ -33,106 +31,74 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BATCH = 64
-SETTLE = 0.05
-"""Seconds to wait for further changes before embedding in the background."""
-RETRY = 15.0
-"""Seconds until an embedder that failed is tried again, doubled each time up to ``RETRY_MOST``."""
-RETRY_MOST = 600.0
+RETRY, RETRY_MOST = 15.0, 600.0
+"""Seconds until an embedder that failed is tried again: doubled each time, up to the second."""
 MOST = 20_000
 """Vectors kept for tools that nobody hands in any more."""
 
 
 class Vectors:
-    """The vectors of lists of tools, by one embedder."""
+    """The vectors of lists of tools, by one embedder. Safe to share between threads."""
 
     def __init__(
         self,
         embedder: Embedder,
         store: VectorStore | None = None,
         *,
-        settle: float = SETTLE,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """``store`` keeps vectors on disk, for embedders that are not quick."""
         self.embedder = embedder
         self.problem = ""
         self._store = None if embedder.quick else store
-        self._settle, self._now = settle, now
+        self._now = now
         self._known: dict[Tool, NDArray[np.float32]] = {}
         self._version = 0
         self._lists = Kept(_List)
         self._lock = threading.Lock()
-        self._running = False
-        self._offered: tuple[Tool, ...] = ()
-        self._wanted: dict[Tool, None] = {}
-        self._wake = anyio.Event()
+        self._embedding = threading.Lock()
+        self._wanted: _List | None = None
         self._failures, self._again = 0, 0.0
 
     def of(self, tools: Sequence[Tool]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """One row a tool, and which rows are there; what is missing is zeros.
 
-        Embeds what is missing, unless that happens in the background or failed a moment ago.
+        A quick embedder is asked for what is missing unless that is much and ``index`` sees to it;
+        another one never is.
         """
         held = self._lists.of(tools)
-        if held.version != self._version and not held.whole:
-            self._complete(held)
-        if not held.whole:
-            if self._running:
-                self._want(held.missing)
-            elif self._now() >= self._again:
-                self.fill(held.missing)
+        self._complete(held)
+        if not held.whole and self.embedder.quick and self._now() >= self._again:
+            missing = self._new(held.keys)
+            if self._wanted is None or len(missing) <= BATCH:
+                self._fill(missing, lambda: True)
                 self._complete(held)
         return held.rows, held.there
 
-    def offer(self, tools: Sequence[Tool]) -> None:
-        """Say which tools there are now: new ones are embedded in the background, if any runs.
+    def index(self, tools: Sequence[Tool]) -> float:
+        """Embed what is new in ``tools``, batch by batch. Blocks: call it in a worker thread.
 
-        Call from the event loop that runs ``run``. Returns at once.
+        A call with another list takes over from one that is still at it. Returns 0 when there is
+        nothing left to do, and after a failure the seconds until another call makes sense.
         """
-        self._offered = tuple(tools)
-        self._wake.set()
+        mine = self._wanted = self._lists.of(tools)
+        wait = self._again - self._now()
+        if wait > 0 and self._new(mine.keys):
+            return wait
+        self._fill(self._new(mine.keys), lambda: self._wanted is mine)
+        wait = self._again - self._now()
+        return max(wait, 0.0) if self._wanted is mine else 0.0
 
-    def fill(self, tools: Iterable[Tool]) -> None:
-        """Embed all of ``tools`` that are new. Blocks; a failure is kept in ``problem``."""
-        for batch in _batches(self._new(tools)):
-            if not self._embed(batch):
-                return
-
-    async def run(self) -> None:
-        """Embed what is offered and what is asked for, until cancelled."""
-        self._running = True
-        try:
-            while True:
-                batch = self._next()
-                if batch and self._now() >= self._again:
-                    await run_sync(self._embed, batch, abandon_on_cancel=True)
-                    continue
-                self._wake = anyio.Event()
-                with anyio.move_on_after(self._again - self._now() if batch else None):
-                    await self._wake.wait()
-                    await anyio.sleep(self._settle)
-        finally:
-            self._running = False
-
-    @property
-    def running(self) -> bool:
-        """Whether what is missing is embedded in the background."""
-        return self._running
-
-    def _want(self, tools: Iterable[Tool]) -> None:
-        before = len(self._wanted)
-        self._wanted.update(dict.fromkeys(tools))
-        if len(self._wanted) > before:
-            self._wake.set()
-
-    def _next(self) -> list[Tool]:
-        """The next tools to embed; forgets wishes that have come true."""
-        wanted = self._new((*self._wanted, *self._offered))
-        self._wanted = {tool: None for tool in self._wanted if content(tool) not in self._known}
-        return wanted[:BATCH]
+    def _fill(self, tools: Sequence[Tool], wanted: Callable[[], bool]) -> None:
+        for at in range(0, len(tools), BATCH):
+            with self._embedding:
+                batch = self._new(tools[at : at + BATCH])
+                if not wanted() or (batch and not self._embed(batch)):
+                    return
 
     def _new(self, tools: Iterable[Tool]) -> list[Tool]:
-        return [tool for tool in dict.fromkeys(map(content, tools)) if tool not in self._known]
+        known = self._known
+        return [tool for tool in dict.fromkeys(tools) if tool not in known]
 
     def _embed(self, tools: list[Tool]) -> bool:
         """Embed ``tools``, or note why not."""
@@ -146,8 +112,7 @@ class Vectors:
             self._failures += 1
             return False
         with self._lock:
-            self._known.update(vectors)
-            self._prune(vectors)
+            self._known = {**self._spared(), **vectors}
             self._version += 1
         self.problem, self._failures, self._again = "", 0, 0.0
         return True
@@ -164,26 +129,29 @@ class Vectors:
         self._store.save(self.embedder.model, {texts[tool]: row for tool, row in fresh.items()})
         return {tool: fresh[tool] if tool in fresh else found[texts[tool]] for tool in tools}
 
-    def _prune(self, newest: dict[Tool, NDArray[np.float32]]) -> None:
-        """Forget the oldest vectors beyond the bound, but nothing that is offered now."""
-        spare = len(self._known) - MOST - len(self._offered)
-        if spare > 0:
-            current = {*map(content, self._offered), *newest}
-            for tool in [tool for tool in self._known if tool not in current][:spare]:
-                del self._known[tool]
+    def _spared(self) -> dict[Tool, NDArray[np.float32]]:
+        """What is known, without the oldest beyond the bound; what is wanted now always stays."""
+        wanted = set(self._wanted.keys) if self._wanted else set()
+        spare = len(self._known) - MOST - len(wanted)
+        if spare <= 0:
+            return self._known
+        old = [tool for tool in self._known if tool not in wanted][:spare]
+        return {tool: row for tool, row in self._known.items() if tool not in set(old)}
 
     def _complete(self, held: _List) -> None:
-        """Put the vectors that have come into the rows of a list, beside the old ones."""
+        """Bring the rows of a list up to date; they are replaced, never changed."""
+        if held.whole or held.version == self._version:
+            return
         with self._lock:
-            version = self._version
-            found = [self._known.get(key) for key in held.keys]
-        there = np.array([row is not None for row in found], np.bool_)
+            version, known = self._version, self._known
+        found = [known.get(key) for key in held.keys]
         size = next((len(row) for row in found if row is not None), 0)
         rows = np.zeros((len(found), size), np.float32)
         for at, row in enumerate(found):
             if row is not None:
                 rows[at] = row
-        held.version, held.rows, held.there = version, rows, there
+        there = np.array([row is not None for row in found], np.bool_)
+        held.rows, held.there, held.version = rows, there, version
 
 
 class _List:
@@ -199,15 +167,7 @@ class _List:
     def whole(self) -> bool:
         return bool(self.there.all())
 
-    @property
-    def missing(self) -> list[Tool]:
-        return [key for key, there in zip(self.keys, self.there, strict=True) if not there]
-
 
 def content(tool: Tool) -> Tool:
     """The tool without its id: equal for tools that say the same."""
     return replace(tool, id="")
-
-
-def _batches(tools: list[Tool]) -> Iterable[list[Tool]]:
-    return (tools[at : at + BATCH] for at in range(0, len(tools), BATCH))

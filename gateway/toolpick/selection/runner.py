@@ -17,6 +17,7 @@ import anyio.to_thread
 from toolpick.selection.tools import ToolViews
 from toolpick_selectors.contract import (
     Pick,
+    Prepared,
     Selection,
     SelectionContext,
     SelectionError,
@@ -99,9 +100,12 @@ class Runner:
             self._say_once(str(error))
             return
         tools = await anyio.to_thread.run_sync(self._views.of, entries)
-        index = getattr(selector, "index", None)
-        if index is not None:
-            await anyio.to_thread.run_sync(index, tools)
+        if not isinstance(selector, Prepared):
+            return
+        again = await anyio.to_thread.run_sync(selector.index, tools)
+        while again:
+            await anyio.sleep(again)
+            again = await anyio.to_thread.run_sync(selector.index, tools)
 
     async def select(
         self,
