@@ -1,0 +1,54 @@
+"""The body of a POST: one JSON-RPC message, or, in one old version, an array of them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from toolpick.errors import PARSE_ERROR, FrameError
+from toolpick.front.refusal import Refused
+from toolpick.wire import envelope as env
+
+_arrays = msgspec.json.Decoder(list[msgspec.Raw])
+_ID_BEGINS = b'"-0123456789'
+
+
+def is_batch(body: bytes) -> bool:
+    """Whether a body is an array."""
+    return body[:1] == b"[" or body.lstrip()[:1] == b"["
+
+
+def message_of(body: bytes) -> env.Envelope:
+    """The one message of a body.
+
+    Raises:
+        Refused: it is no JSON (-32700), or no message (-32600).
+    """
+    try:
+        message = env.decode(body)
+    except FrameError as error:
+        try:
+            msgspec.json.decode(body)
+        except (msgspec.DecodeError, RecursionError):
+            raise Refused(400, "Parse error: the body is no JSON", PARSE_ERROR) from error
+        raise Refused(400, "Invalid Request: the body is no JSON-RPC message") from error
+    if message.id and bytes(message.id)[:1] not in _ID_BEGINS:
+        raise Refused(400, "Invalid Request: an id must be a string or a number")
+    return message
+
+
+def batch_of(body: bytes) -> list[env.Envelope]:
+    """The messages of an array.
+
+    Raises:
+        Refused: it is none, it is empty, or a member is no message that may be in a batch.
+    """
+    try:
+        frames = _arrays.decode(body)
+    except msgspec.DecodeError as error:
+        raise Refused(400, "Parse error: the body is no JSON", PARSE_ERROR) from error
+    messages = [message_of(bytes(frame)) for frame in frames]
+    if not messages:
+        raise Refused(400, "Invalid Request: the batch is empty")
+    if any(message.method == "initialize" for message in messages):
+        raise Refused(400, "Invalid Request: initialize can't be part of a batch")
+    return messages
