@@ -32,6 +32,33 @@ def answer_list(
     return None
 
 
+def known(
+    engine: Engine,
+    exchange: Exchange,
+    found: Callable[[], bool],
+    answer: Callable[[Exchange], Awaitable[None] | None],
+) -> Awaitable[None] | None:
+    """Answer at once where what is asked for is known, else when starting servers had their time.
+
+    A client may name a tool, a prompt or a resource that it knows from an earlier session.
+    """
+    if found() or not exchange.session.pool.starting:
+        return answer(exchange)
+    return _answer_when_known(engine, exchange, found, answer)
+
+
+async def _answer_when_known(
+    engine: Engine,
+    exchange: Exchange,
+    found: Callable[[], bool],
+    answer: Callable[[Exchange], Awaitable[None] | None],
+) -> None:
+    await exchange.session.pool.until(found, engine.settings.gateway.list_wait)
+    waiting = answer(exchange)
+    if waiting is not None:
+        await waiting
+
+
 def must_wait(exchange: Exchange) -> bool:
     """Whether this is the session's first list and servers are still starting."""
     return not exchange.session.waited and bool(exchange.session.pool.starting)

@@ -69,6 +69,7 @@ class Pool:
         self._states: dict[str, tuple[State, int]] = {}
         self._before: dict[str, Shelf] = {}
         self._remarked = remarked
+        self._changed = anyio.Event()
         for link in links:
             link.owners.append(self)
         self._rebuild()
@@ -87,6 +88,13 @@ class Pool:
             return True
         return False
 
+    async def until(self, found: Callable[[], bool], seconds: float) -> None:
+        """Wait until ``found`` or until no server is starting, at most so many seconds."""
+        with anyio.move_on_after(seconds):
+            while not found() and self.starting:
+                changed = self._changed
+                await changed.wait()
+
     @property
     def starting(self) -> list[str]:
         """Names of the servers whose first start has not come to an end."""
@@ -103,6 +111,8 @@ class Pool:
         if self.reporter is not None and self._states.get(link.name) != (link.state, link.starts):
             self._states[link.name] = (link.state, link.starts)
             self.reporter.link_changed(link)
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
         known = self._shelves.get(link.name)
         if (known[0] if known else None) is not link.snapshot:
             self._rebuild()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolpick.catalog import listing
-from toolpick.engine.lists import answer_list
+from toolpick.engine.lists import answer_list, known
 from toolpick.errors import INVALID_PARAMS, RpcError
 from toolpick.wire import envelope as env
 
@@ -30,8 +30,13 @@ class Prompts:
             self._engine, exchange, "prompts", lambda: listing(pool.generation.prompts.values())
         )
 
-    def get(self, exchange: Exchange) -> None:
+    def get(self, exchange: Exchange) -> Awaitable[None] | None:
         """Pass on to the server that has it."""
+        name = exchange.text_param("name")
+        pool = exchange.session.pool
+        return known(self._engine, exchange, lambda: name in pool.generation.prompts, self._get)
+
+    def _get(self, exchange: Exchange) -> None:
         name = exchange.text_param("name")
         entry = exchange.session.pool.generation.prompts.get(name)
         if entry is None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from toolpick.catalog import listing
 from toolpick.engine import modern
 from toolpick.engine.exchange import SUBSCRIPTION_KEY
-from toolpick.engine.lists import answer_list
+from toolpick.engine.lists import answer_list, known
 from toolpick.errors import INVALID_PARAMS, GatewayError, RpcError
 from toolpick.model import Era
 from toolpick.wire import envelope as env
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from toolpick.catalog import Route
     from toolpick.downstream.link import Link
@@ -54,6 +54,15 @@ class Resources:
 
     def read(self, exchange: Exchange) -> Awaitable[None] | None:
         """Pass on to the server that has it; try each where nobody announced it."""
+        return self._known(exchange, self._read)
+
+    def _known(
+        self, exchange: Exchange, answer: Callable[[Exchange], Awaitable[None] | None]
+    ) -> Awaitable[None] | None:
+        uri, pool = exchange.text_param("uri"), exchange.session.pool
+        return known(self._engine, exchange, lambda: bool(pool.generation.owners(uri)), answer)
+
+    def _read(self, exchange: Exchange) -> Awaitable[None] | None:
         uri = exchange.text_param("uri")
         route = self._route(exchange, uri)
         if route is not None:
@@ -100,8 +109,11 @@ class Resources:
             return
         raise unknown(exchange, uri)
 
-    def subscribe(self, exchange: Exchange) -> None:
+    def subscribe(self, exchange: Exchange) -> Awaitable[None] | None:
         """Subscribe at the server that has the resource."""
+        return self._known(exchange, self._subscribe)
+
+    def _subscribe(self, exchange: Exchange) -> None:
         uri = exchange.text_param("uri")
         route = self._route(exchange, uri)
         if route is None:
@@ -109,8 +121,11 @@ class Resources:
         exchange.session.subscriptions[uri] = route
         self._settle(exchange, route)
 
-    def unsubscribe(self, exchange: Exchange) -> None:
+    def unsubscribe(self, exchange: Exchange) -> Awaitable[None] | None:
         """End a subscription."""
+        return self._known(exchange, self._unsubscribe)
+
+    def _unsubscribe(self, exchange: Exchange) -> None:
         uri = exchange.text_param("uri")
         route = exchange.session.subscriptions.pop(uri, None) or self._route(exchange, uri)
         if route is None:

@@ -137,17 +137,25 @@ class Tools:
         """
         link = self._server_of(exchange, name)
         if link is not None and link.state is State.STARTING:
-            return self._when_up(exchange, name, link, again)
+            return self._when_there(exchange, name, LONGEST_WAIT, again)
+        if link is None and exchange.session.pool.starting:
+            return self._when_there(exchange, name, self._engine.settings.gateway.list_wait, again)
         raise self.why_unknown(exchange, name)
 
-    async def _when_up(
+    async def _when_there(
         self,
         exchange: Exchange,
         name: str,
-        link: Link,
+        seconds: float,
         again: Callable[[Exchange], Awaitable[None] | None],
     ) -> None:
-        await link.usable(min(link.settings.timeout, LONGEST_WAIT))
+        pool = exchange.session.pool
+        link = self._server_of(exchange, name)
+
+        def found() -> bool:
+            return name in pool.generation.tools or (link is not None and link.tried)
+
+        await pool.until(found, seconds)
         if name not in exchange.session.pool.generation.tools:
             raise self.why_unknown(exchange, name)
         waiting = again(exchange)
