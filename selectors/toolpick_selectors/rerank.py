@@ -7,8 +7,8 @@ wide pass, and a deadline. When the model is not there or too slow, the wide pas
 from __future__ import annotations
 
 import inspect
+import logging
 import math
-from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from toolpick_selectors.contract import AsyncSelector, SelectionContext, Selector, Tool
     from toolpick_selectors.registry import Parts
 
+log = logging.getLogger(__name__)
+
 MODEL = "Xenova/ms-marco-MiniLM-L-6-v2"
 MULTIPLIER = 3
 RATIO = 0.45
@@ -36,6 +38,7 @@ QUERY_CHARS = 1_000
 TOOL_CHARS = 1_000
 """What the model reads of a tool; time grows with it."""
 BATCH = 16
+RETRY_SECONDS = 30.0
 READY_SECONDS = 0.5
 """How long a turn waits for a model that is still loading."""
 UNCUT: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -81,6 +84,7 @@ class Rerank:
         self._wide, self._scorer = wide, scorer
         self._multiplier, self._timeout = multiplier, timeout
         self._ratio, self._minimum = ratio, minimum
+        self._said = ""
 
     async def select(self, context: SelectionContext, tools: Sequence[Tool]) -> Selection:
         """Pick the tools that fit best; when cancelled, a running model is left to finish alone.
@@ -111,9 +115,13 @@ class Rerank:
     def index(self, tools: Sequence[Tool]) -> float:
         """See ``Prepared.index``; has the model loaded too."""
         wait = self._wide.index(tools) if isinstance(self._wide, Prepared) else 0.0
-        # A failure is said by each selection that needs the model, and tried again by the next.
-        with suppress(SelectionError):
+        try:
             self._scorer.prepare()
+        except SelectionError as error:
+            if str(error) != self._said:
+                self._said = str(error)
+                log.warning("%s", error)
+            return min(wait or RETRY_SECONDS, RETRY_SECONDS)
         return wait
 
     async def _reranked(

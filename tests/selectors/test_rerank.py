@@ -9,7 +9,14 @@ import anyio
 import pytest
 from tests.selectors.tiny_models import write_cross_encoder
 
-from toolpick_selectors.contract import Pick, Selection, SelectionContext, SelectionError, Tool
+from toolpick_selectors.contract import (
+    Pick,
+    Prepared,
+    Selection,
+    SelectionContext,
+    SelectionError,
+    Tool,
+)
 from toolpick_selectors.lexical import Lexical
 from toolpick_selectors.registry import Parts
 from toolpick_selectors.rerank import CrossEncoder, Rerank, rerank
@@ -182,26 +189,30 @@ async def test_with_nothing_to_rank_the_model_is_not_asked(tools):
     assert (len(got.picks), got.degraded) == (len(tools), "")
 
 
-def test_what_is_indexed_reaches_the_wide_pass_and_the_model_is_loaded():
-    class Wide(Backwards):
-        def __init__(self) -> None:
-            super().__init__()
-            self.indexed: list[Sequence[Tool]] = []
+class Indexed(Backwards):
+    """A wide pass with work to do ahead."""
 
-        def index(self, tools: Sequence[Tool]) -> float:
-            self.indexed.append(tools)
-            return 7.0
+    def __init__(self, wait: float) -> None:
+        super().__init__()
+        self.seen: list[Sequence[Tool]] = []
+        self._wait = wait
 
-    class Loads(Given):
-        loaded = 0
+    def index(self, tools: Sequence[Tool]) -> float:
+        self.seen.append(tools)
+        return self._wait
 
-        def prepare(self) -> None:
-            Loads.loaded += 1
-            raise SelectionError("away")
 
-    wide = Wide()
-    assert Rerank(wide, Loads([])).index(TOOLS) == 7.0
-    assert (wide.indexed, Loads.loaded) == ([TOOLS], 1)
+@pytest.mark.parametrize(
+    ("wait", "answer", "again"),
+    [(0.0, [], 0.0), (7.0, [], 7.0), (0.0, "away", 30.0), (7.0, "away", 7.0), (90.0, "away", 30.0)],
+)
+def test_what_is_indexed_reaches_the_wide_pass_and_the_model_is_loaded(wait, answer, again, caplog):
+    wide = Indexed(wait)
+    made = Rerank(wide, Given(SelectionError(answer) if answer else []))
+    assert isinstance(made, Prepared)
+    assert [made.index(TOOLS), made.index(TOOLS)] == [again, again]
+    assert wide.seen == [TOOLS, TOOLS]
+    assert [record.message for record in caplog.records] == (["away"] if answer else [])
 
 
 def test_a_wide_pass_without_work_ahead_is_fine():

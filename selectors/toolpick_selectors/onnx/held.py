@@ -95,8 +95,8 @@ class Held(Generic[M]):
                 if self._now() < self._again:
                     raise SelectionError(self._problem)
                 self._loading = threading.Event()
-                # A daemon: a process that wants to end does not wait for a model.
-                threading.Thread(target=self._load, args=(self._loading,), daemon=True).start()
+                # No daemon: one that ends inside onnxruntime takes the process down by a signal.
+                threading.Thread(target=self._load, args=(self._loading,)).start()
             loading = self._loading
         self._await(loading, wait)
         with self._lock:
