@@ -64,6 +64,15 @@ def build(
     return made
 
 
+def options(kind: str) -> tuple[str, ...]:
+    """The names of the options of the selector called ``kind``.
+
+    Raises:
+        SelectionError: there is no such selector, or it can't be loaded.
+    """
+    return tuple(_known(_load("selector", GROUP, kind)))
+
+
 def build_embedder(kind: str, parts: Parts) -> Embedder:
     """Make the embedder called ``kind`` with the options that ``parts`` holds under that name.
 
@@ -77,21 +86,25 @@ def build_embedder(kind: str, parts: Parts) -> Embedder:
 
 def _make(what: str, group: str, kind: str, options: Mapping[str, Any], parts: Parts) -> Any:
     factory = _load(what, group, kind)
-    parameters = inspect.signature(factory).parameters
-    known = {
-        name: parameter
-        for name, parameter in parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY and name != "parts"
-    }
+    known = _known(factory)
     for name, value in options.items():
         if name not in known:
             hint = nearest(name, known, "options")
             raise SelectionError(f"{what} {kind!r} has no option {name!r}{hint}")
         _check(f"{what} {kind!r}: option {name!r}", value, known[name].default)
     try:
-        return factory(**options, **({"parts": parts} if "parts" in parameters else {}))
+        takes_parts = "parts" in inspect.signature(factory).parameters
+        return factory(**options, **({"parts": parts} if takes_parts else {}))
     except (TypeError, ValueError, LookupError) as error:
         raise SelectionError(f"{what} {kind!r} can't be built: {error}") from error
+
+
+def _known(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(factory).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and name != "parts"
+    }
 
 
 def nearest(name: str, known: Iterable[str], what: str) -> str:

@@ -109,9 +109,10 @@ def check_selector(factory: Callable[[], Selector | AsyncSelector]) -> None:
         AssertionError: a rule is broken; the message says which and by what.
     """
     for tools in ((), TOOLS[:1], TOOLS):
+        selector = factory()
         for query in QUERIES:
             for limit in (1, 3, 50):
-                _check_answer(factory(), SelectionContext("turn", query, ("before",), limit), tools)
+                _check_answer(selector, SelectionContext("turn", query, ("before",), limit), tools)
     _check_memory(factory())
     _check_determinism(factory)
 
