@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -102,10 +103,12 @@ class Runner:
         tools = await anyio.to_thread.run_sync(self._views.of, entries)
         if not isinstance(selector, Prepared):
             return
-        again = await anyio.to_thread.run_sync(selector.index, tools)
+        # A model may be on its way for minutes: whoever ends the session does not wait for it.
+        index = partial(anyio.to_thread.run_sync, selector.index, tools, abandon_on_cancel=True)
+        again = await index()
         while again:
             await anyio.sleep(again)
-            again = await anyio.to_thread.run_sync(selector.index, tools)
+            again = await index()
 
     async def select(
         self,
