@@ -70,7 +70,7 @@ class Greeting:
             RpcError: the server refused, or speaks no version that we know.
         """
         try:
-            return self._initialized(await self._peer.ask("initialize", self._initialize_params()))
+            body = await self._peer.ask("initialize", self._initialize_params())
         except RpcError as error:
             if error.code not in (METHOD_NOT_FOUND, UNSUPPORTED_VERSION) or self._peer.closed:
                 raise
@@ -81,6 +81,7 @@ class Greeting:
             if found is None:
                 raise
             return found
+        return self._initialized(body)
 
     async def modern(self) -> Greeted:
         """Probe with ``server/discover``; fall back to ``initialize``.

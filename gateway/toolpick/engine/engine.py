@@ -225,6 +225,12 @@ class Engine:
         if reports is not None:
             reports.view_changed()
 
+    def tell_changes(self, session: Session) -> None:
+        """Tell a session's client what has changed, ahead of a list that shows it."""
+        reports = self._reports.get(id(session))
+        if reports is not None:
+            reports.tell_now()
+
     def input_schema(self, session: Session, name: str) -> bytes | None:
         """A listed tool's input schema as JSON, for fronts that check headers against it."""
         entry = session.pool.generation.tools.get(name)

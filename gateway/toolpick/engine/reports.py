@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SETTLE = 0.05
 """Seconds in which changes of several servers are told as one."""
-STARTING_SETTLE = 0.5
+STARTING_SETTLE = 0.2
 """The same while servers are still starting."""
 
 NOTICES = {
@@ -76,6 +76,10 @@ class Reports:
     async def _tell(self) -> None:
         await anyio.sleep(STARTING_SETTLE if self._session.pool.starting else SETTLE)
         self._telling = False
+        self.tell_now()
+
+    def tell_now(self) -> None:
+        """Tell what is pending, so that no answer shows a change before its notice."""
         kinds, self._pending = self._pending, set()
         for kind in sorted(kinds, reverse=True):
             self.notice(*NOTICES[kind])

@@ -160,6 +160,7 @@ class Turns:
 
     def _answer(self, exchange: Exchange, surface: Surface) -> None:
         session = exchange.session
+        self._engine.tell_changes(session)
         if not (exchange.modern and surface.mode == "turn"):
             session.surface = surface
         shown = self._definitions(session, surface)
