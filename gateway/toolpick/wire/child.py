@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from toolpick.errors import FrameError
 from toolpick.wire import processes
-from toolpick.wire.lines import LineBuffer
+from toolpick.wire.lines import LineBuffer, as_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +29,8 @@ CLOSE_GRACE = 1.5
 """Seconds that a server has to end after its stdin closed, and again after SIGTERM."""
 CLOSED_STDOUT_GRACE = 0.5
 """Seconds that a process may outlive its stdout before it is ended."""
+UNREAD_GRACE = 0.1
+"""Seconds in which what a process left in its pipes when it exited is read."""
 UNREAD_LIMIT = 64 * 2**20
 """Bytes that may wait for a server that does not read its stdin."""
 
@@ -55,7 +57,7 @@ class ChildWire:
     async def start(self, receiver: Receiver) -> None:
         """Start the process. Raises OSError when it can't be started."""
         loop = asyncio.get_running_loop()
-        argv, options = _spawnable(self._argv, self._env)
+        argv, options = _spawnable(self._argv, self._env, self._cwd)
         transport, protocol = await loop.subprocess_exec(
             lambda: _Child(receiver), *argv, env=self._env, cwd=self._cwd, **options
         )
@@ -114,14 +116,18 @@ async def _end(group: int, child: _Child) -> None:
 
 
 def _spawnable(
-    argv: tuple[str, ...], env: Mapping[str, str]
+    argv: tuple[str, ...], env: Mapping[str, str], cwd: str | None
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The command as this system starts it: resolved on the server's own PATH, in its own group."""
     import shutil
 
     # a server that was installed beside toolpick is found even where its folder is not on PATH
     beside = str(Path(sys.executable).parent)
-    found = shutil.which(argv[0], path=env.get("PATH")) or shutil.which(argv[0], path=beside)
+    command = argv[0]
+    if cwd and "/" in command:
+        # a path is relative to where the server runs, as for a shell
+        command = str(Path(cwd) / command)
+    found = shutil.which(command, path=env.get("PATH")) or shutil.which(command, path=beside)
     if found is None:
         raise FileNotFoundError(2, f"command {argv[0]!r} not found on PATH {env.get('PATH', '')!r}")
     if sys.platform == "win32":
@@ -139,6 +145,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._stderr_rest = b""
         self._exited = asyncio.Event()
         self._lost = False
+        self._unread = {1, 2}
         self._transport: asyncio.SubprocessTransport | None = None
         self._stdin: asyncio.WriteTransport | None = None
 
@@ -152,7 +159,7 @@ class _Child(asyncio.SubprocessProtocol):
         if self._stdin.get_write_buffer_size() > UNREAD_LIMIT:
             self._end(f"left more than {UNREAD_LIMIT} bytes of its input unread")
             return
-        self._stdin.write(frame + b"\n")
+        self._stdin.write(as_line(frame))
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
@@ -174,16 +181,25 @@ class _Child(asyncio.SubprocessProtocol):
         return [*self._stderr, *rest][-STDERR_LINES:]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        if fd == 1 and not self._exited.is_set():
+        self._unread.discard(fd)
+        if self._exited.is_set():
+            self._end_when_read()
+        elif fd == 1:
             # the exit status tells more than a closed pipe: give the process a moment to have one
-            asyncio.get_running_loop().call_later(
-                CLOSED_STDOUT_GRACE, self._end, "closed its stdout"
-            )
+            loop = asyncio.get_running_loop()
+            loop.call_later(CLOSED_STDOUT_GRACE, self._end, "closed its stdout")
 
     def process_exited(self) -> None:
         self._exited.set()
-        # stderr that is still in the pipe is read before the end is told
-        asyncio.get_running_loop().call_soon(self._end, self._exit_reason())
+        self._end_when_read()
+        # a process that it started may hold the pipes open
+        loop = asyncio.get_running_loop()
+        loop.call_later(UNREAD_GRACE, self._end, self._exit_reason())
+
+    def _end_when_read(self) -> None:
+        """Tell the end once its last answers and its last words on stderr have been read."""
+        if not self._unread:
+            self._end(self._exit_reason())
 
     def _exit_reason(self) -> str:
         code = self._transport.get_returncode() if self._transport else None

@@ -35,14 +35,16 @@ class Envelope(msgspec.Struct):
 
 _envelopes = msgspec.json.Decoder(Envelope)
 _members = msgspec.json.Decoder(Members)
+_batches = msgspec.json.Decoder(list[msgspec.Raw])
 _encoder = msgspec.json.Encoder()
 
 
 def decode(frame: bytes) -> Envelope:
     """Read one frame.
 
-    Bytes that are not UTF-8 become U+FFFD and the numbers that JSON lacks (NaN, Infinity) become
-    null, as servers in the wild send both and one of them must not cost the connection.
+    Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD, the numbers that JSON
+    lacks (NaN, Infinity) become null: servers in the wild send all of these, and none of them must
+    cost a call.
 
     Raises:
         FrameError: it is no JSON object, or no JSON-RPC message.
@@ -69,9 +71,21 @@ def salvage(frame: bytes) -> Envelope | None:
         return None
 
 
+def batch(frame: bytes) -> list[bytes]:
+    """The messages in a JSON array, which is how 2025-03-26 lets servers send several at once."""
+    try:
+        return [bytes(one) for one in _batches.decode(frame) if bytes(one).startswith(b"{")]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+
+
 def torn_id(frame: bytes) -> int | None:
     """The id that an unreadable answer seems to carry, so that nobody waits in vain for it."""
-    found = _ID.search(frame[:200]) or _ID.search(frame[-200:])
+    begin, end = frame[:200], frame[-200:]
+    if b'"jsonrpc"' not in begin + end or b'"method"' in begin:
+        # the line of a structured log may well have an id
+        return None
+    found = _ID.search(begin) or _ID.search(end)
     return int(found[1]) if found else None
 
 
@@ -86,7 +100,9 @@ def _decode_leniently(frame: bytes) -> Envelope:
         message = json.loads(frame.decode("utf-8", "replace"), parse_constant=lambda _: None)
         if not isinstance(message, dict) or not isinstance(message.get("method", ""), str):
             raise FrameError("not a JSON-RPC message")
-        return _checked(_envelopes.decode(json.dumps(message, ensure_ascii=True).encode()))
+        text = json.dumps(message, ensure_ascii=False, allow_nan=False)
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return _checked(_envelopes.decode(whole.encode()))
     except (ValueError, RecursionError, msgspec.DecodeError) as error:
         raise FrameError("not a JSON message") from error
 

@@ -1,4 +1,4 @@
-"""Splits a byte stream into lines of any length, in time linear in the bytes."""
+"""Makes a line of a message, and splits a byte stream into lines of any length, in linear time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from toolpick.wire.wire import MAX_FRAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+def as_line(frame: bytes) -> bytes:
+    """A message as one line with its end.
+
+    HTTP carries JSON with line breaks between its tokens, the only place where JSON allows them;
+    a blank there means the same.
+    """
+    if b"\n" in frame or b"\r" in frame:
+        frame = frame.replace(b"\n", b" ").replace(b"\r", b" ")
+    return frame + b"\n"
 
 
 class LineBuffer:

@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from toolpick.errors import FrameError
-from toolpick.wire.lines import LineBuffer
+from toolpick.wire.lines import LineBuffer, as_line
 
 if TYPE_CHECKING:
     from toolpick.wire.wire import Outgoing, Receiver
@@ -46,9 +46,9 @@ class OwnWire:
         """Write one line; where stdout is a plain file, at once."""
         if self._out is not None:
             if not self._out.is_closing():
-                self._out.write(frame + b"\n")
+                self._out.write(as_line(frame))
             return
-        rest = memoryview(frame + b"\n")
+        rest = memoryview(as_line(frame))
         while rest:
             rest = rest[os.write(self._fd, rest) :]
 
@@ -70,16 +70,24 @@ class _Stdin(asyncio.Protocol):
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
         self._lines = LineBuffer()
+        self._lost = False
 
     def data_received(self, data: bytes) -> None:
+        if self._lost:
+            return
         try:
             for line in self._lines.feed(data):
                 self._receiver.received(line, None)
         except FrameError as error:
-            self._receiver.lost(f"the client sent {error}")
+            self._lose(f"the client sent {error}")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._receiver.lost("the client closed stdin")
+        self._lose("the client closed stdin")
+
+    def _lose(self, reason: str) -> None:
+        if not self._lost:
+            self._lost = True
+            self._receiver.lost(reason)
 
 
 async def _open_stdin(protocol: _Stdin) -> None:

@@ -153,7 +153,7 @@ class Peer:
         pending = self._pop(id)
         if pending is None:
             return False
-        self._tell_cancelled(id, reason)
+        self._tell_cancelled(id, pending.method, reason)
         return True
 
     def extend(self, id: int) -> None:
@@ -193,12 +193,13 @@ class Peer:
         pending = self._pop(id)
         if pending is None:
             return
-        self._tell_cancelled(id, "timeout")
+        self._tell_cancelled(id, pending.method, "timeout")
         text = f"did not answer {pending.method} within {pending.timeout:g} s"
         pending.done(Reply(error=_made(TIMED_OUT, text), ours=True))
 
-    def _tell_cancelled(self, id: int, reason: str) -> None:
-        if not self.wire.abandon(id):
+    def _tell_cancelled(self, id: int, method: str, reason: str) -> None:
+        # "must not be cancelled by clients": specification 2025-11-25, basic/utilities/cancellation
+        if not self.wire.abandon(id) and method != "initialize":
             self.notify(CANCELLED, env.encode({"requestId": id, "reason": reason}))
 
     def _pop(self, id: int) -> _Pending | None:
@@ -245,6 +246,11 @@ class Peer:
         try:
             message = env.decode(frame)
         except FrameError:
+            several = env.batch(frame)
+            for one in several:
+                self.received(one, origin)
+            if several:
+                return
             found = env.salvage(frame)
             if found is None:
                 self._unreadable(frame)
@@ -303,10 +309,8 @@ class Peer:
 
 def _number(raw: bytes) -> int | None:
     """The id of one of our requests; servers that turn numbers into strings are understood."""
-    try:
-        return int(raw.strip(b'"'))
-    except ValueError:
-        return None
+    digits = raw.strip(b'"')
+    return int(digits) if digits.isdigit() and len(digits) < 20 else None
 
 
 def _made(code: int, message: str) -> bytes:
