@@ -64,6 +64,9 @@ class Client(Protocol):
     def wait_for_change(self) -> None:
         """Return when the server has announced a change of its tools."""
 
+    def close(self) -> None:
+        """Let go of the connections."""
+
 
 @dataclass(slots=True)
 class Pipes:
@@ -96,6 +99,9 @@ class Pipes:
 
     def wait_for_change(self) -> None:
         self._changes.get(timeout=PATIENCE)
+
+    def close(self) -> None:
+        """Nothing: the pipes are the process's."""
 
     def _answer(self) -> Frame:
         answer = self._answers.get(timeout=PATIENCE)
@@ -150,10 +156,12 @@ class Http:
     modern: bool
     _changes: "queue.Queue[Frame]" = field(default_factory=queue.Queue)
     _headers: dict[str, str] = field(default_factory=dict)
+    _connections: list[http.client.HTTPConnection] = field(default_factory=list)
     _count: int = 0
 
     def open(self) -> None:
         """Begin the session and listen for changes."""
+        self._connect(PATIENCE)
         self._headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
@@ -176,27 +184,32 @@ class Http:
         body = frame(self._count, method, members, raw, self.modern)
         named = {"Mcp-Name": members["name"]} if "name" in members else {}
         response = self._post(body, {"Mcp-Method": method, **named})
-        for data in events(response):
-            answer = read(data)
-            if not answer.method:
-                return answer
-        raise AssertionError(f"no answer to {method}, HTTP status {response.status}")
+        messages = [read(data) for data in events(response)]
+        answers = [message for message in messages if not message.method]
+        assert len(answers) == 1, f"{method} was answered {messages}, HTTP {response.status}"
+        return answers[0]
 
     def wait_for_change(self) -> None:
         self._changes.get(timeout=PATIENCE)
 
-    def _post(self, body: bytes, headers: dict[str, str]) -> http.client.HTTPResponse:
-        return self._send("POST", body, headers, PATIENCE)
+    def close(self) -> None:
+        for connection in self._connections:
+            connection.close()
 
-    def _send(
-        self, verb: str, body: bytes | None, headers: dict[str, str], timeout: float | None
-    ) -> http.client.HTTPResponse:
+    def _connect(self, timeout: float | None) -> http.client.HTTPConnection:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
-        connection.request(verb, "/mcp", body, {**self._headers, **headers})
+        self._connections.append(connection)
+        return connection
+
+    def _post(self, body: bytes, headers: dict[str, str]) -> http.client.HTTPResponse:
+        connection = self._connections[0]
+        connection.request("POST", "/mcp", body, {**self._headers, **headers})
         return connection.getresponse()
 
     def _listen(self, verb: str, body: bytes | None, headers: dict[str, str]) -> None:
-        response = self._send(verb, body, headers, None)
+        connection = self._connect(None)
+        connection.request(verb, "/mcp", body, {**self._headers, **headers})
+        response = connection.getresponse()
 
         def follow() -> None:
             with contextlib.suppress(
