@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from toolpick.cli.common import Nobody, add_config, load, log_to_stderr
+from toolpick.cli.common import Nobody, add_config, load, log_to_stderr, run_async
 from toolpick.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def run(args: argparse.Namespace) -> int:
             return CONFIG_ERROR
         raise
 
-    import anyio
-
-    rows, problems = anyio.run(_check, loaded)
+    rows, problems = run_async(_check, loaded)
     problems = [str(problem) for problem in loaded.problems] + problems
     code = _exit_code(rows, problems)
     if args.json:

@@ -7,13 +7,18 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from toolpick.errors import GatewayError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Awaitable, Callable
 
     from toolpick.config.load import Loaded
     from toolpick.config.settings import Settings
+
+T = TypeVar("T")
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -57,6 +62,27 @@ def log_to_stderr(level: str) -> None:
         logger.handlers[:] = [handler]
         logger.setLevel(level.upper())
         logger.propagate = False
+
+
+def run_async(what: Callable[..., Awaitable[T]], *args: object) -> T:
+    """Run a coroutine function to its end; an error of ours comes out as itself, not in a group."""
+    import anyio
+
+    try:
+        return anyio.run(what, *args)
+    except BaseExceptionGroup as group:
+        ours, others = group.split(GatewayError)
+        if ours is None or others is not None:
+            raise
+        raise _first(ours) from None
+
+
+def _first(group: BaseExceptionGroup[GatewayError]) -> GatewayError:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, GatewayError)
+    return error
 
 
 class Nobody:

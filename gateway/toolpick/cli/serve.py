@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolpick.cli.common import add_config, load, log_to_stderr, with_surface
+from toolpick.cli.common import add_config, load, log_to_stderr, run_async, with_surface
 from toolpick.config.settings import SURFACES
 from toolpick.errors import GatewayError
 
@@ -64,9 +64,7 @@ def run(args: argparse.Namespace) -> int:
     settings = with_surface(loaded.settings, args.surface)
     query = command_query(args)
 
-    import anyio
-
-    return anyio.run(_serve, settings, loaded, query, args)
+    return run_async(_serve, settings, loaded, query, args)
 
 
 def command_query(args: argparse.Namespace) -> Query | None:

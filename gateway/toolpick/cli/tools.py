@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from toolpick.cli.common import Nobody, add_config, load, log_to_stderr
+from toolpick.cli.common import Nobody, add_config, load, log_to_stderr, run_async
 
 if TYPE_CHECKING:
     import argparse
@@ -29,9 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """List."""
     log_to_stderr(args.log_level)
 
-    import anyio
-
-    rows, total = anyio.run(_rows, load(args).settings, args.query)
+    rows, total = run_async(_rows, load(args).settings, args.query)
     if args.json:
         for row in rows:
             print(json.dumps(row, ensure_ascii=False))
