@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from toolpick.engine.sampling import sample
 from toolpick.selection import Outcome, Runner
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from toolpick.config.settings import SelectorSettings
     from toolpick.engine.session import Session
     from toolpick.model import Query, ToolEntry
+
+log = logging.getLogger("toolpick.selector")
 
 KEPT = 64
 """Selections kept, so that those who ask again within a turn get the same."""
@@ -42,7 +46,12 @@ class Selections:
     def _parts(self) -> Any:
         from toolpick_selectors.registry import Parts
 
-        return Parts(options=self._settings.options, folder=cache_folder(self._environ))
+        return Parts(
+            options=self._settings.options,
+            folder=cache_folder(self._environ),
+            sample=sample,
+            progress=lambda line: log.info("note=%r", line),
+        )
 
     async def check(self) -> None:
         """Build the selector.

@@ -16,6 +16,7 @@ import anyio.to_thread
 from toolpick.catalog import legacy_form
 from toolpick.engine import lists, modern
 from toolpick.engine.exchange import CONVERSATION_KEY, QUERY_KEY
+from toolpick.engine.sampling import on_behalf_of
 from toolpick.engine.selections import Selections
 from toolpick.errors import INVALID_PARAMS, RpcError
 from toolpick.model import Era
@@ -146,7 +147,8 @@ class Turns:
     async def _turn(self, exchange: Exchange, query: Query) -> Surface:
         """Choose for a query, and show what was chosen."""
         session = exchange.session
-        outcome = await self.selections.choose(session, query)
+        with on_behalf_of(session, exchange.channel):
+            outcome = await self.selections.choose(session, query)
         allowed = tuple(session.pool.generation.tools)
         result = (
             Failure(outcome.failed)
@@ -261,7 +263,8 @@ class Turns:
             return
         tools = session.pool.generation.tools
         among = [entry for entry in tools.values() if search.server in ("", entry.server)]
-        outcome = await self.selections.search(search.query, among, search.limit)
+        with on_behalf_of(session, exchange.channel):
+            outcome = await self.selections.search(search.query, among, search.limit)
         names = [pick.id for pick in outcome.picks]
         surface_mode, _ = self.mode(session, False)
         if session.era is Era.LEGACY and surface_mode == "turn" and names:
