@@ -277,8 +277,16 @@ class Engine:
                 self._failed(exchange, error)
 
     def run(self, what: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
-        """Run something in the background, owned by the engine."""
-        self._tasks.start_soon(what, *args)
+        """Run something in the background, owned by the engine; its error ends only itself."""
+        self._tasks.start_soon(self._run, what, args)
+
+    async def _run(
+        self, what: Callable[..., Coroutine[Any, Any, None]], args: tuple[object, ...]
+    ) -> None:
+        try:
+            await what(*args)
+        except Exception:
+            log.exception("event=bug task=%s", getattr(what, "__qualname__", what))
 
     def _failed(self, exchange: Exchange, error: Exception) -> None:
         if isinstance(error, RpcError):

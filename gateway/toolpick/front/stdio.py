@@ -47,7 +47,13 @@ class StdioFront:
         self._wire.send(frame)
 
     def received(self, frame: bytes, origin: int | None) -> None:
-        """Take one frame of the client."""
+        """Take one frame of the client; whatever it holds, the next one is read."""
+        try:
+            self._take(frame)
+        except Exception:
+            log.exception("event=bug bytes=%d", len(frame))
+
+    def _take(self, frame: bytes) -> None:
         try:
             message = env.decode(frame)
         except FrameError:

@@ -7,6 +7,7 @@ of MCP. All calls happen on one event loop.
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from toolpick.wire.wire import Wire
+
+log = logging.getLogger("toolpick.wire")
 
 CANCELLED = "notifications/cancelled"
 TIMED_OUT = -32001
@@ -242,7 +245,15 @@ class Peer:
     # -- what the wire says
 
     def received(self, frame: bytes, origin: int | None) -> None:
-        """Route one frame to whom it belongs."""
+        """Route one frame to whom it belongs; whatever it holds, the connection goes on."""
+        try:
+            self._route(frame, origin)
+        except RpcError:
+            self._listener.on_noise(frame)
+        except Exception:  # one message must not end the reading of all others
+            log.exception("event=bug bytes=%d", len(frame))
+
+    def _route(self, frame: bytes, origin: int | None) -> None:
         try:
             message = env.decode(frame)
         except FrameError:
@@ -256,12 +267,11 @@ class Peer:
                 self._unreadable(frame)
                 return
             message = found
+        id = bytes(message.id)
         if not message.method:
             self._answered(message, frame)
-        elif message.id and message.id != b"null":
-            self._listener.on_request(
-                bytes(message.id), message.method, bytes(message.params), origin
-            )
+        elif id and id != b"null":
+            self._listener.on_request(id, message.method, bytes(message.params), origin)
         else:
             self._listener.on_notification(message.method, bytes(message.params), origin)
 
