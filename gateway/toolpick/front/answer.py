@@ -1,4 +1,4 @@
-"""The response to one request of a client: plain JSON if it can be, an event stream if it must.
+"""The answer to one request of a client: plain JSON if it can be, an event stream if it must.
 
 The stream begins when something comes before the answer itself: a notification, a question to the
 client, or a long silence. Knows one exchange, no session and no era.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolpick.front.mailbox import Mailbox, events
+from toolpick.front.backlog import COMMENT, Backlog, events
 from toolpick.wire import envelope as env
 
 if TYPE_CHECKING:
@@ -21,40 +21,67 @@ if TYPE_CHECKING:
 
 
 class Answer:
-    """A channel for one exchange. ``id`` is the request's, as JSON."""
+    """A channel for one exchange."""
 
-    __slots__ = ("_box", "_events", "_json", "_left", "exchange", "final", "id")
+    __slots__ = (
+        "_backlog",
+        "_ended",
+        "_plain",
+        "_quiet",
+        "_stream",
+        "_unheard",
+        "exchange",
+        "final",
+        "headers",
+        "id",
+        "left",
+    )
 
     def __init__(
-        self, id: env.Body, accepts: tuple[bool, bool], unheard: Callable[[env.Envelope], None]
+        self,
+        id: env.Body,
+        *,
+        plain: Callable[[Answer], None] | None,
+        stream: Request | None,
+        ended: Callable[[Answer], None],
+        unheard: Callable[[bytes], None],
+        headers: Pairs | None = None,
     ) -> None:
-        """``accepts``: whether the client takes JSON, and event streams; one of them it does.
+        """``id`` is the request's, as JSON.
 
-        ``unheard`` gets what can't reach the client.
+        ``plain`` sends an answer that nothing came before, None when the client takes no plain
+        JSON. ``stream`` is where all else goes, with ``headers``, None when it takes no streams.
+        ``ended`` is called once, when there is an answer or nobody waits for one. ``unheard`` gets
+        frames that can't reach the client.
         """
         self.id = bytes(id)
         self.exchange: Exchange | None = None
         self.final = b""
         """The frame that answers the request, empty while there is none."""
-        self._json, self._events = accepts
-        self._box = Mailbox(unheard)
-        self._left = False
+        self.left = False
+        """Whether the client went away before it was answered."""
+        self.headers = headers
+        self._plain = plain
+        self._stream = stream
+        self._ended = ended
+        self._unheard = unheard
+        self._backlog: Backlog | None = None
+        self._quiet = False
 
     def send(self, frame: bytes, *, final: bool) -> None:
         """Take a frame. After the final one, and when the client left, frames are dropped."""
-        if self.final or self._left:
+        if self.final or self.left:
             return
         if final:
             self.final = frame
-        elif not self._events:
-            self._box.lose(frame)
-            return
-        self._box.put(frame)
-
-    @property
-    def streams(self) -> bool:
-        """Whether more than the final frame can be sent."""
-        return self._events
+        if final and self._plain is not None and self._backlog is None:
+            self._plain(self)
+        elif self._stream is None:
+            self._unheard(frame)
+        else:
+            self._put(self._stream, frame)
+        if final:
+            self._ended(self)
 
     @property
     def failed(self) -> bool:
@@ -63,11 +90,11 @@ class Answer:
 
     def leave(self) -> None:
         """The client's connection is gone: nobody waits for the answer any more."""
-        if not self.final and not self._left:
-            self._left = True
-            self._box.close()
+        if not self.final and not self.left:
+            self.left = True
             if self.exchange is not None:
                 self.exchange.cancel("the client closed the connection")
+            self._ended(self)
 
     def end(self, error: RpcError) -> None:
         """Give the exchange up and answer with an error, unless there is an answer."""
@@ -81,35 +108,24 @@ class Answer:
             self.end(error)
 
     def tick(self) -> None:
-        """Called now and then: a stream that was silent since the last time gets a sign of life."""
-        if self._box.quiet and self._events:
-            self._box.nudge()
-        self._box.quiet = True
+        """Called now and then: after a silence since the last time, show a sign of life."""
+        if self._quiet and self._stream is not None and self._stream.writable:
+            self._begin(self._stream)
+            self._stream.write(COMMENT, last=False)
+        self._quiet = True
 
-    async def finished(self) -> bool:
-        """Wait for the final frame without sending anything; False when the client left."""
-        while not self.final and not self._left:
-            self._box.take()
-            await self._box.wait()
-        return not self._left
+    def _put(self, stream: Request, frame: bytes) -> None:
+        self._quiet = False
+        self._begin(stream).put(frame)
+        self._drain()
 
-    async def deliver(
-        self, request: Request, status: Callable[[Answer], int], headers: Pairs
-    ) -> None:
-        """Send the response. ``status`` is asked for plain JSON only; a stream is a 200."""
-        await self._box.wait()
-        if self.final and self._json and len(self._box) == 1:
-            await request.reply(status(self), self.final, headers)
-            return
-        if not self._left:
-            await request.events(headers)
-            await self._stream(request)
+    def _begin(self, stream: Request) -> Backlog:
+        if self._backlog is None:
+            self._backlog = Backlog(self._unheard)
+            stream.drained = self._drain
+            stream.events(self.headers)
+        return self._backlog
 
-    async def _stream(self, request: Request) -> None:
-        while not self._left:
-            frames = self._box.take()
-            last = bool(self.final)
-            await request.write(events(frames), last=last)
-            if last:
-                return
-            await self._box.wait()
+    def _drain(self) -> None:
+        if self._stream is not None and self._backlog and self._stream.writable:
+            self._stream.write(events(self._backlog.take()), last=bool(self.final))

@@ -1,96 +1,130 @@
-"""Responses in the making, of both eras: from a request to its last byte."""
+"""Requests of clients in the making, of both eras: from a message to its answer."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
 
-from toolpick.errors import RpcError
 from toolpick.front import headers as head
 from toolpick.front.answer import Answer
+from toolpick.front.backlog import question
 from toolpick.wire import envelope as env
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from toolpick.engine.engine import Engine
     from toolpick.engine.session import Session
+    from toolpick.errors import RpcError
     from toolpick.front.headers import Pairs
     from toolpick.front.request import Request
-    from toolpick.front.serving import Serving
 
-log = logging.getLogger(__name__)
-UNHEARD = RpcError(-32000, "the client did not take the question")
+log = logging.getLogger("toolpick.http")
+UNHEARD = env.raw({"code": -32000, "message": "the client takes no questions now"})
+
+
+def _nothing(answer: Answer) -> None:
+    return
+
+
+def _always_ok(answer: Answer) -> int:
+    return 200
 
 
 class Exchanges:
-    """Starts exchanges and delivers their answers; knows which are in the making."""
+    """Starts exchanges; knows which have no answer yet."""
 
-    def __init__(self, engine: Serving) -> None:
-        """Begin with none."""
+    def __init__(self, engine: Engine, spawn: Callable[..., object]) -> None:
+        """``spawn`` runs an async function, with its arguments, as a task that somebody owns."""
         self._engine = engine
+        self._spawn = spawn
         self._open: set[Answer] = set()
 
-    def answer(
-        self, request: Request, message: env.Envelope, session: Session | None = None
-    ) -> Answer:
-        """A place for the answer to a message; ``session`` is who is told of unheard questions."""
-        accepts = head.accepts(request.headers.raw(b"accept"))
-        return Answer(message.id, accepts, self.unheard(session))
-
-    def mute_answer(self, message: env.Envelope, session: Session) -> Answer:
-        """A place for an answer that nothing can come before."""
-        return Answer(message.id, (True, False), self.unheard(session))
-
-    def begin(
-        self, session: Session, message: env.Envelope, answer: Answer, request: Request
-    ) -> None:
-        """Hand a message to the engine. It may be answered when this returns."""
-        query = request.headers.raw(head.QUERY)
-        answer.exchange = self._engine.handle(
-            session, message, answer, head.query(query) if query else ""
-        )
-
-    async def deliver(
+    def start(
         self,
-        answer: Answer,
         request: Request,
-        status: Callable[[Answer], int],
+        message: env.Envelope,
+        session: Session,
+        *,
+        status: Callable[[Answer], int] = _always_ok,
         headers: Pairs | None = None,
+        begun: Callable[[Answer], None] = _nothing,
+        ended: Callable[[Answer], None] = _nothing,
     ) -> None:
-        """Send the response; when the client leaves, the exchange is cancelled.
+        """Hand a request to the engine and its answer to the client; both may be over on return.
 
-        That is what the modern era says. In the legacy era a lost connection is no cancellation, as
-        the answer might be fetched later: here it can't be, so the work is stopped, too.
+        ``status`` is asked for plain answers only: a stream is a 200. ``begun`` and ``ended`` frame
+        the time without an answer. When the client leaves, the exchange is cancelled: that is what
+        the modern era says; in the legacy era a lost connection is no cancellation, as the answer
+        might be fetched later, but here it can't be.
         """
-        if answer.final:
-            await answer.deliver(request, status, headers or [])
-            return
-        self._open.add(answer)
-        request.on_leave(answer.leave)
-        try:
-            await answer.deliver(request, status, headers or [])
-        finally:
-            answer.leave()
+        json, streams = head.accepts(request.headers.raw(b"accept"))
+
+        def plain(answer: Answer) -> None:
+            request.reply(status(answer), answer.final, headers)
+
+        def over(answer: Answer) -> None:
             self._open.discard(answer)
+            ended(answer)
 
-    def unheard(self, session: Session | None) -> Callable[[env.Envelope], None]:
-        """What is done with a message that the client will not get."""
+        answer = Answer(
+            message.id,
+            plain=plain if json else None,
+            stream=request if streams else None,
+            ended=over,
+            unheard=self.unheard(session),
+            headers=headers,
+        )
+        self._open.add(answer)
+        begun(answer)
+        request.left = answer.leave
+        self._handle(request, message, session, answer)
 
-        def refuse(message: env.Envelope) -> None:
-            if session is not None and message.method and message.id:
-                error = env.raw({"code": UNHEARD.code, "message": UNHEARD.message})
-                self._engine.answered(session, env.Envelope(id=message.id, error=error))
+    def start_mute(
+        self,
+        request: Request,
+        message: env.Envelope,
+        session: Session,
+        ended: Callable[[Answer], None],
+    ) -> Answer:
+        """Hand a request to the engine whose answer is only collected; ``ended`` says when."""
+        answer = Answer(
+            message.id, plain=_nothing, stream=None, ended=ended, unheard=self.unheard(session)
+        )
+        self._handle(request, message, session, answer)
+        return answer
+
+    def unheard(self, session: Session) -> Callable[[bytes], None]:
+        """What is done with frames that the client will not get: nobody waits for an answer."""
+
+        def refuse(frame: bytes) -> None:
+            asked = question(frame)
+            if asked is None:
+                log.debug("event=undelivered")
             else:
-                log.debug("a message was not delivered: method=%s", message.method)
+                answer = env.Envelope(id=asked.id, error=UNHEARD)
+                # later: whoever sends the question may not be ready for its answer yet
+                self._spawn(self._refuse, session, answer)
 
         return refuse
 
     def tick(self) -> None:
         """Give quiet streams a sign of life."""
-        for answer in self._open:
+        for answer in list(self._open):
             answer.tick()
 
-    def end(self, reason: str) -> None:
+    def end(self, error: RpcError) -> None:
         """Answer all that is open with an error."""
         for answer in list(self._open):
-            answer.end(RpcError(-32000, reason))
+            answer.end(error)
+
+    def _handle(
+        self, request: Request, message: env.Envelope, session: Session, answer: Answer
+    ) -> None:
+        query = request.headers.raw(head.QUERY)
+        answer.exchange = self._engine.handle(
+            session, message, answer, head.query(query) if query else ""
+        )
+
+    async def _refuse(self, session: Session, answer: env.Envelope) -> None:
+        self._engine.answered(session, answer)

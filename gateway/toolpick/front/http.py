@@ -1,42 +1,40 @@
-"""Streamable HTTP for clients of both eras, on uvicorn.
+"""Streamable HTTP for clients of both eras: listens, serves, and stops without leaving anything.
 
-The one place that knows uvicorn's server. Signals, stdout and the configuration of logging belong
-to whoever calls.
+Signals, stdout and logging belong to whoever calls.
 """
 
 from __future__ import annotations
 
+# listening is asyncio's, as the connections are
+import asyncio  # noqa: TID251
 import time
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
-import uvicorn
 
 from toolpick.front.app import App
-from toolpick.front.connection import Connection
+from toolpick.front.connections import Connections
 from toolpick.front.guards import guard
-from toolpick.front.listening import BACKLOG, listen, port_of, url_of
+from toolpick.front.listening import listen, port_of, url_of
 from toolpick.front.sessions import Seats
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable, Collection
 
-    from toolpick.front.serving import Serving
+    from toolpick.engine.engine import Engine
 
 IDLE = 1800.0
 """Seconds after which an unused session ends."""
 TICK = 7.5
 """Seconds between two looks at the streams: a silent one gets a sign of life within twice that."""
-KEEP_ALIVE = 75
-"""Seconds that a connection without a request is kept."""
-GRACE = 1
-"""Seconds that a client has to read the end of its response when the gateway stops."""
+KEEP_ALIVE = 75.0
+"""Seconds that a connection is kept on which nothing happens and no response is due."""
+GRACE = 1.0
+"""Seconds that clients have to read the end of their responses when the gateway stops."""
 
 
 async def serve_http(
-    engine: Serving,
+    engine: Engine,
     *,
     host: str,
     port: int,
@@ -48,66 +46,32 @@ async def serve_http(
     origins: Collection[str] = (),
     profiles: Collection[str] = ("",),
 ) -> None:
-    """Serve until cancelled; then end every stream and session, within about two seconds.
+    """Serve until cancelled; then end every stream and session, within about a second.
 
     ``ready`` gets the URL once clients are served; with port 0 it says which port was free.
+    ``hosts`` and ``origins`` are further names of this server, and pages, that are let in.
 
     Raises:
         GatewayError: the port can't be had, or ``host`` needs a token.
     """
     guarded = guard(host, token, hosts, origins)
-    app = App(engine, guarded, Seats(max_sessions, idle, time.monotonic), profiles)
+    seats = Seats(max_sessions, idle, time.monotonic)
     sockets = listen(host, port)
-    server = _Server(app, sockets)
+    loop = asyncio.get_running_loop()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server.run)
-        await server.up.wait()
-        if ready is not None:
-            ready(url_of(host, port_of(sockets)))
+        app = App(engine, guarded, seats, tasks.start_soon, profiles)
+        connections = Connections(app)
+        servers = [await loop.create_server(connections.connect, sock=each) for each in sockets]
         try:
+            if ready is not None:
+                ready(url_of(host, port_of(sockets)))
             while True:
                 await anyio.sleep(TICK)
+                connections.close_idle(loop.time() - KEEP_ALIVE)
                 await app.tick()
         finally:
+            for server in servers:
+                server.close()
             with anyio.CancelScope(shield=True):
-                server.should_exit = True
                 await app.close()
-
-
-class _Server(uvicorn.Server):
-    """uvicorn's server: leaves signals alone, says when it is up, leaves no connection behind."""
-
-    def __init__(self, app: App, sockets: list[socket.socket]) -> None:
-        """``sockets`` are listening; they are closed at the end."""
-        config: dict[str, Any] = {
-            "http": Connection,
-            "ws": "none",
-            "lifespan": "off",
-            "log_config": None,
-            "log_level": "warning",
-            "access_log": False,
-            "proxy_headers": False,
-            "server_header": False,
-            "backlog": BACKLOG,
-            "timeout_keep_alive": KEEP_ALIVE,
-            "timeout_graceful_shutdown": GRACE,
-        }
-        super().__init__(uvicorn.Config(app, **config))
-        self._sockets = sockets
-        self.up = anyio.Event()
-
-    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
-        """Capture none."""
-        return nullcontext()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
-        await super().startup(sockets)
-        self.up.set()
-
-    async def run(self) -> None:  # type: ignore[override]
-        """Serve until ``should_exit``; cancellation is left to whoever sets that."""
-        with anyio.CancelScope(shield=True):
-            await self.serve(self._sockets)
-        for connection in list(self.server_state.connections):
-            connection.transport.abort()
+                await connections.close(GRACE)

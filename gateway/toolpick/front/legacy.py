@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 from toolpick.errors import RpcError
 from toolpick.front import headers as head
 from toolpick.front import messages
+from toolpick.front.backlog import events
 from toolpick.front.guards import credential
-from toolpick.front.mailbox import events
 from toolpick.front.outbox import Outbox
 from toolpick.front.refusal import Refused
 from toolpick.model import LEGACY_VERSIONS, Era
 from toolpick.wire import envelope as env
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolpick.engine.engine import Engine
     from toolpick.front.answer import Answer
     from toolpick.front.exchanges import Exchanges
     from toolpick.front.headers import Pairs
     from toolpick.front.request import Request
-    from toolpick.front.serving import Serving
     from toolpick.front.sessions import Seat, Seats
 
 CANCELLED = RpcError(-32800, "the request was cancelled")
@@ -30,28 +32,33 @@ _BATCHES = "2025-03-26"
 class Legacy:
     """Serves POST, GET and DELETE of sessions."""
 
-    def __init__(self, engine: Serving, exchanges: Exchanges, seats: Seats) -> None:
-        """``seats`` holds the sessions."""
+    def __init__(
+        self, engine: Engine, exchanges: Exchanges, seats: Seats, spawn: Callable[..., object]
+    ) -> None:
+        """``seats`` holds the sessions; ``spawn`` runs what must be waited for."""
         self._engine = engine
         self._exchanges = exchanges
         self._seats = seats
+        self._spawn = spawn
 
-    async def post(self, request: Request, message: env.Envelope, profile: str) -> None:
+    def post(self, request: Request, message: env.Envelope, profile: str) -> None:
         """Serve one message.
 
         Raises:
             Refused: it is not served.
         """
         if message.method == "initialize" and message.id:
-            await self._initialize(request, message, profile)
+            self._initialize(request, message, profile)
             return
         seat = self._find(request, profile)
-        if not self._told(seat, message):
-            await self._converse(request, message, seat)
+        if self._told(seat, message):
+            request.reply(202)
             return
-        await request.reply(202)
+        self._exchanges.start(
+            request, message, seat.session, begun=seat.answers.add, ended=self._ended(seat)
+        )
 
-    async def post_batch(self, request: Request, body: bytes, profile: str) -> None:
+    def post_batch(self, request: Request, profile: str) -> None:
         """Serve an array of messages. Only answers are sent back: progress and questions are lost.
 
         Raises:
@@ -59,25 +66,28 @@ class Legacy:
         """
         seat = self._find(request, profile)
         if seat.session.version != _BATCHES:
-            raise Refused(
-                400, f"arrays of messages are part of version {_BATCHES} only; send one at a time"
-            )
-        asked = [each for each in messages.batch_of(body) if not self._told(seat, each)]
+            raise Refused(400, f"arrays of messages are part of version {_BATCHES} only; send one")
+        asked = [each for each in messages.batch_of(request.body) if not self._told(seat, each)]
         if not asked:
-            await request.reply(202)
+            request.reply(202)
             return
-        answers = [self._exchanges.mute_answer(each, seat.session) for each in asked]
-        seat.answers.update(answers)
-        try:
-            for each, answer in zip(asked, answers, strict=True):
-                self._exchanges.begin(seat.session, each, answer, request)
-            if await _all_finished(request, answers):
-                await _send_batch(request, [answer.final for answer in answers])
-        finally:
-            seat.answers.difference_update(answers)
-            self._seats.touch(seat)
+        finals: list[bytes] = []
 
-    async def get(self, request: Request, profile: str) -> None:
+        def ended(answer: Answer) -> None:
+            self._ended(seat)(answer)
+            finals.append(answer.final)
+            if len(finals) == len(asked) and not request.done:
+                _send_batch(request, finals)
+
+        def leave() -> None:
+            for answer in answers:
+                answer.leave()
+
+        answers = [self._exchanges.start_mute(request, each, seat.session, ended) for each in asked]
+        seat.answers.update(answer for answer in answers if not answer.final)
+        request.left = leave
+
+    def get(self, request: Request, profile: str) -> None:
         """Serve the stream for what belongs to no request. A second one replaces the first.
 
         Raises:
@@ -86,10 +96,9 @@ class Legacy:
         seat = self._find(request, profile)
         if not head.accepts(request.headers.raw(b"accept"))[1]:
             raise Refused(406, "this answers with text/event-stream only; accept it")
-        await seat.outbox.stream(request, _id_header(seat))
-        self._seats.touch(seat)
+        seat.outbox.stream(request, _id_header(seat))
 
-    async def delete(self, request: Request, profile: str) -> None:
+    def delete(self, request: Request, profile: str) -> None:
         """End a session.
 
         Raises:
@@ -97,8 +106,7 @@ class Legacy:
         """
         seat = self._find(request, profile)
         self._seats.remove(seat)
-        await self.end(seat)
-        await request.reply(204)
+        self._spawn(self._delete, request, seat)
 
     async def end(self, seat: Seat, error: RpcError = ENDED) -> None:
         """End a session that was taken out: its requests, its stream, what was started for it."""
@@ -107,43 +115,59 @@ class Legacy:
         seat.outbox.close()
         await self._engine.close_session(seat.session)
 
-    def _find(self, request: Request, profile: str) -> Seat:
-        return self._seats.find(
-            request.headers.text(head.SESSION), credential(request.headers), profile
-        )
+    async def _delete(self, request: Request, seat: Seat) -> None:
+        await self.end(seat)
+        if not request.done:
+            request.reply(204)
 
-    async def _initialize(self, request: Request, message: env.Envelope, profile: str) -> None:
-        victim = self._seats.make_room()
-        seat = self._open(request, message, profile)
-        answer = self._exchanges.answer(request, message, seat.session)
-        seat.answers.add(answer)
-        try:
-            self._exchanges.begin(seat.session, message, answer, request)
-            await self._exchanges.deliver(answer, request, _always_ok, _id_header(seat))
-        finally:
+    def _find(self, request: Request, profile: str) -> Seat:
+        owner = credential(request.headers)
+        return self._seats.find(request.headers.text(head.SESSION), owner, profile)
+
+    def _ended(self, seat: Seat) -> Callable[[Answer], None]:
+        def ended(answer: Answer) -> None:
             seat.answers.discard(answer)
-            if (not answer.final or answer.failed) and self._seats.remove(seat):
-                await self._engine.close_session(seat.session)
-            if victim is not None:
-                await self.end(victim)
+            self._seats.touch(seat)
+
+        return ended
+
+    def _initialize(self, request: Request, message: env.Envelope, profile: str) -> None:
+        victim = self._seats.make_room()
+        if victim is not None:
+            self._spawn(self.end, victim)
+        seat = self._open(request, message, profile)
+
+        def ended(answer: Answer) -> None:
+            seat.answers.discard(answer)
+            if (answer.left or answer.failed) and self._seats.remove(seat):
+                self._spawn(self.end, seat)
+
+        self._exchanges.start(
+            request,
+            message,
+            seat.session,
+            headers=_id_header(seat),
+            begun=seat.answers.add,
+            ended=ended,
+        )
 
     def _open(self, request: Request, message: env.Envelope, profile: str) -> Seat:
         try:
             params = env.members(message.params)
         except RpcError:
-            params = {}
-        wanted = env.text(params.get("protocolVersion", b""))
-        outbox = Outbox()
+            params = {}  # the engine says what is wrong
+        outbox = Outbox(lambda frame: unheard(frame), lambda: self._seats.touch(seat))
         session = self._engine.open_session(
             era=Era.LEGACY,
-            version=wanted if wanted in LEGACY_VERSIONS else LEGACY_VERSIONS[-1],
+            version=env.text(params.get("protocolVersion", b"")) or LEGACY_VERSIONS[-1],
             capabilities=bytes(params.get("capabilities", b"{}")),
             client=bytes(params.get("clientInfo", b"{}")),
             out=outbox,
             key=profile,
         )
-        outbox.attach(self._exchanges.unheard(session))
-        return self._seats.add(session, credential(request.headers), profile, outbox)
+        unheard = self._exchanges.unheard(session)
+        seat = self._seats.add(session, credential(request.headers), profile, outbox)
+        return seat
 
     def _told(self, seat: Seat, message: env.Envelope) -> bool:
         """Hand over a notification or an answer; False for a request."""
@@ -158,42 +182,14 @@ class Legacy:
             return False
         return True
 
-    async def _converse(self, request: Request, message: env.Envelope, seat: Seat) -> None:
-        answer = self._exchanges.answer(request, message, seat.session)
-        seat.answers.add(answer)
-        try:
-            self._exchanges.begin(seat.session, message, answer, request)
-            await self._exchanges.deliver(answer, request, _always_ok)
-        finally:
-            seat.answers.discard(answer)
-            self._seats.touch(seat)
-
-
-def _always_ok(answer: Answer) -> int:
-    return 200
-
 
 def _id_header(seat: Seat) -> Pairs:
     return [(head.SESSION, seat.id.encode())]
 
 
-async def _all_finished(request: Request, answers: list[Answer]) -> bool:
-    """Wait for all; False when the client left."""
-
-    def leave() -> None:
-        for answer in answers:
-            answer.leave()
-
-    request.on_leave(leave)
-    try:
-        return all([await answer.finished() for answer in answers])
-    finally:
-        leave()
-
-
-async def _send_batch(request: Request, frames: list[bytes]) -> None:
+def _send_batch(request: Request, finals: list[bytes]) -> None:
     if head.accepts(request.headers.raw(b"accept"))[0]:
-        await request.reply(200, b"[%b]" % b",".join(frames))
-        return
-    await request.events()
-    await request.write(events(frames), last=True)
+        request.reply(200, b"[%b]" % b",".join(finals))
+    else:
+        request.events()
+        request.write(events(finals), last=True)

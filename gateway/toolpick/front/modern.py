@@ -12,44 +12,42 @@ from toolpick.model import Era
 from toolpick.wire import envelope as env
 
 if TYPE_CHECKING:
+    from toolpick.engine.engine import Engine
     from toolpick.engine.session import Session
     from toolpick.front.answer import Answer
     from toolpick.front.exchanges import Exchanges
     from toolpick.front.request import Request
-    from toolpick.front.serving import Serving
 
 
 class Modern:
     """Serves POSTs. There is one session of the engine for each profile."""
 
-    def __init__(self, engine: Serving, exchanges: Exchanges) -> None:
+    def __init__(self, engine: Engine, exchanges: Exchanges) -> None:
         """Nothing is opened before the first request."""
         self._engine = engine
         self._exchanges = exchanges
         self._sessions: dict[str, Session] = {}
 
-    async def post(self, request: Request, message: env.Envelope, profile: str) -> None:
+    def post(self, request: Request, message: env.Envelope, profile: str) -> None:
         """Serve one message.
 
         Raises:
             Refused: it is not served.
         """
         if not message.method:
-            raise Refused(400, "Invalid Request: a client's answers have no place in this version")
+            raise Refused(400, "Invalid Request: this version has no questions to answer")
         if not message.id:
             # nothing is told to a server this way; closing the response is what cancels a request
             ladder.check_version(request.headers.text(head.VERSION))
-            await request.reply(202)
+            request.reply(202)
             return
         declared = ladder.climb(message, request.headers)
         session = self._session(profile, declared)
         if message.method == "tools/call":
             self._check_mirrors(session, message, request)
-        answer = self._exchanges.answer(request, message)
-        if message.method == "subscriptions/listen" and not answer.streams:
+        elif message.method == "subscriptions/listen" and not _takes_streams(request):
             raise Refused(406, "subscriptions/listen answers with text/event-stream only")
-        self._exchanges.begin(session, message, answer, request)
-        await self._exchanges.deliver(answer, request, _status)
+        self._exchanges.start(request, message, session, status=_status)
 
     async def close(self) -> None:
         """End the sessions."""
@@ -80,6 +78,10 @@ class Modern:
                 mirrors.check(schema, params.get("arguments", b""), request.headers)
             except RpcError as error:
                 raise Refused(400, error.message, error.code) from error
+
+
+def _takes_streams(request: Request) -> bool:
+    return head.accepts(request.headers.raw(b"accept"))[1]
 
 
 def _status(answer: Answer) -> int:

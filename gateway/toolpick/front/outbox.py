@@ -7,79 +7,69 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolpick.front.mailbox import Mailbox, events
+from toolpick.front.backlog import COMMENT, Backlog, events
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolpick.front.headers import Pairs
     from toolpick.front.request import Request
-    from toolpick.wire import envelope as env
 
 
 class Outbox:
     """A channel whose frames go to the session's latest stream."""
 
-    __slots__ = ("_box", "_reader", "_unheard")
+    __slots__ = ("_backlog", "_closed", "_ended", "_quiet", "_stream")
 
-    def __init__(self) -> None:
-        """No stream is open yet."""
-        self._unheard: Callable[[env.Envelope], None] | None = None
-        self._box = Mailbox(self._lost)
-        self._reader: object | None = None
-
-    def attach(self, unheard: Callable[[env.Envelope], None]) -> None:
-        """``unheard`` gets what can't reach the client."""
-        self._unheard = unheard
-
-    def _lost(self, message: env.Envelope) -> None:
-        if self._unheard is not None:
-            self._unheard(message)
+    def __init__(self, unheard: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+        """``unheard`` gets frames that can't reach the client; ``ended`` is called when it left."""
+        self._backlog = Backlog(unheard)
+        self._ended = ended
+        self._stream: Request | None = None
+        self._quiet = False
+        self._closed = False
 
     def send(self, frame: bytes, *, final: bool) -> None:
         """Keep a frame until a stream takes it; ``final`` means nothing here."""
-        if not self._box.closed:
-            self._box.put(frame)
+        if not self._closed:
+            self._quiet = False
+            self._backlog.put(frame)
+            self._drain()
 
     @property
     def open(self) -> bool:
         """Whether a stream is open."""
-        return self._reader is not None
+        return self._stream is not None
+
+    def stream(self, request: Request, headers: Pairs) -> None:
+        """Let a request be the stream, in place of the one before it."""
+        self._end()
+        self._stream = request
+        request.left = self._leave
+        request.drained = self._drain
+        request.events(headers)
+        request.write(events(self._backlog.take()) or COMMENT, last=False)
 
     def tick(self) -> None:
-        """Called now and then: a stream that was silent since the last time gets a sign of life."""
-        if self._box.quiet and self._reader is not None:
-            self._box.nudge()
-        self._box.quiet = True
+        """Called now and then: after a silence since the last time, show a sign of life."""
+        if self._quiet and self._stream is not None and self._stream.writable:
+            self._stream.write(COMMENT, last=False)
+        self._quiet = True
 
     def close(self) -> None:
         """End the stream, for good."""
-        self._box.close()
+        self._closed = True
+        self._end()
 
-    async def stream(self, request: Request, headers: Pairs) -> None:
-        """Serve a stream until its client leaves, a newer one replaces it, or the session ends."""
-        reader = object()
-        self._reader = reader
-        self._box.nudge()  # wakes the stream that is replaced
+    def _end(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.write(b"", last=True)
 
-        def leave() -> None:
-            if self._reader is reader:
-                self._reader = None
-                self._box.nudge()
+    def _leave(self) -> None:
+        self._stream = None
+        self._ended()
 
-        request.on_leave(leave)
-        try:
-            await request.events(headers)
-            await self._pump(request, reader)
-        finally:
-            leave()
-
-    async def _pump(self, request: Request, reader: object) -> None:
-        box = self._box
-        while True:
-            mine = self._reader is reader
-            last = box.closed or not mine
-            await request.write(events(box.take() if mine else []), last=last)
-            if last:
-                return
-            await box.wait()
+    def _drain(self) -> None:
+        if self._backlog and self._stream is not None and self._stream.writable:
+            self._stream.write(events(self._backlog.take()), last=False)

@@ -38,7 +38,3 @@ class Refused(GatewayError):
     def body(self) -> bytes:
         """The JSON-RPC error."""
         return env.failure(self.id, self._error)
-
-
-class Gone(GatewayError):
-    """The client closed its connection before its request was read."""

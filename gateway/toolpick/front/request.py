@@ -1,23 +1,21 @@
-"""One HTTP request and the response to it, over ASGI.
+"""One HTTP request and the response to it: what is written, not when.
 
-Knows HTTP, not what is said over it. That a client leaves while its answer is being made is told by
-``toolpick.front.connection``; under another ASGI server nobody would tell.
+Nothing here waits. A response goes out whole (``reply``) or as a stream of events (``events``, then
+``write``); whoever streams heeds ``writable`` and is called when that changes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from toolpick.front.headers import Headers, Pairs
-from toolpick.front.refusal import Gone, Refused
+from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
-BODY_LIMIT = 16 * 1024 * 1024
-"""Bytes of a request body; large enough for tools that take files as arguments."""
-LEAVE = "toolpick.leave"
-LEFT = "toolpick.left"
+    from toolpick.front.connection import Connection
+    from toolpick.front.headers import Headers, Pairs
+    from toolpick.front.refusal import Refused
+
 JSON = (b"content-type", b"application/json")
 EVENTS: Pairs = [
     (b"content-type", b"text/event-stream"),
@@ -25,80 +23,124 @@ EVENTS: Pairs = [
     (b"x-accel-buffering", b"no"),
 ]
 CLOSE = (b"connection", b"close")
+_STATUS_LINES = {
+    status.value: b"HTTP/1.1 %d %b\r\n" % (status.value, status.phrase.encode())
+    for status in HTTPStatus
+}
 
 
 class Request:
-    """What was asked, and the ways to answer it: one of ``reply``, ``events`` with ``write``."""
+    """What was asked, and the ways to answer it."""
 
-    __slots__ = ("_receive", "_send", "_state", "headers", "method", "path", "response_headers")
+    __slots__ = (
+        "_connection",
+        "_head",
+        "_keep_alive",
+        "_version",
+        "body",
+        "done",
+        "drained",
+        "headers",
+        "left",
+        "method",
+        "path",
+        "refusal",
+        "response_headers",
+    )
 
     def __init__(
         self,
-        scope: dict[str, Any],
-        receive: Callable[[], Awaitable[dict[str, Any]]],
-        send: Callable[[dict[str, Any]], Awaitable[None]],
+        connection: Connection,
+        method: str,
+        path: str,
+        headers: Headers,
+        version: str,
+        *,
+        keep_alive: bool,
     ) -> None:
-        """Of the three arguments of an ASGI application."""
-        self.method: str = scope["method"]
-        self.path: str = scope["path"]
-        self.headers = Headers(scope["headers"])
+        """``version`` is that of HTTP. The body is filled in when it has come."""
+        self.method = method
+        self.path = path
+        self.headers = headers
+        self.body = b""
+        self.refusal: Refused | None = None
+        """Why it is not served, when that was clear before its body had come."""
         self.response_headers: Pairs = []
         """Go into every response to this request."""
-        self._state: dict[str, Any] = scope.setdefault("state", {})
-        self._receive = receive
-        self._send = send
+        self.left: Callable[[], None] | None = None
+        """Called when the client leaves before the response is complete."""
+        self.drained: Callable[[], None] | None = None
+        """Called when the response becomes writable again."""
+        self.done = False
+        """Whether the response is complete, or nobody is there to read it."""
+        self._connection = connection
+        self._version = version
+        self._keep_alive = keep_alive
+        self._head = b""
 
-    async def body(self, limit: int = BODY_LIMIT) -> bytes:
-        """Read the body.
+    @property
+    def writable(self) -> bool:
+        """Whether the client keeps up with what it is sent."""
+        return self._connection.writable
 
-        Raises:
-            Refused: it is larger than ``limit`` bytes; nothing more of it is read.
-            Gone: the client left.
-        """
-        said = self.headers.raw(b"content-length")
-        if said.isdigit() and int(said) > limit:
-            raise _too_large(limit)
-        chunks: list[bytes] = []
-        size = 0
-        while True:
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                raise Gone("the client closed the connection")
-            chunk = message.get("body", b"")
-            size += len(chunk)
-            if size > limit:
-                raise _too_large(limit)
-            if not message.get("more_body"):
-                return b"".join((*chunks, chunk)) if chunks else chunk
-            chunks.append(chunk)
-
-    def on_leave(self, what: Callable[[], None]) -> None:
-        """Run ``what`` when the client leaves before the response is complete, or has left."""
-        if self._state.get(LEFT):
-            what()
-        else:
-            self._state[LEAVE] = what
-
-    async def reply(self, status: int, body: bytes = b"", headers: Pairs | None = None) -> None:
+    def reply(self, status: int, body: bytes = b"", headers: Pairs | None = None) -> None:
         """Send a whole response; a body is JSON."""
         lines = [*self.response_headers, *(headers or ())]
         if body:
             lines.append(JSON)
         if status != 204:
             lines.append((b"content-length", b"%d" % len(body)))
-        await self._send({"type": "http.response.start", "status": status, "headers": lines})
-        await self._send({"type": "http.response.body", "body": body})
+        head = self._start(status, lines)
+        self._finish(head if self.method == "HEAD" else head + body)
 
-    async def events(self, headers: Pairs | None = None) -> None:
-        """Begin an event stream."""
+    def refuse(self, refused: Refused) -> None:
+        """Send an error."""
+        self.reply(refused.status, refused.body, refused.headers)
+
+    def events(self, headers: Pairs | None = None) -> None:
+        """Begin an event stream; nothing is sent before its first part."""
         lines = [*self.response_headers, *(headers or ()), *EVENTS]
-        await self._send({"type": "http.response.start", "status": 200, "headers": lines})
+        if self._version == "1.0":
+            self._keep_alive = False
+        else:
+            lines.append((b"transfer-encoding", b"chunked"))
+        self._head = self._start(200, lines)
 
-    async def write(self, data: bytes, *, last: bool) -> None:
-        """Send a part of a begun stream; waits while the client reads too slowly."""
-        await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+    def write(self, data: bytes, *, last: bool) -> None:
+        """Send a part of a begun stream."""
+        if self.done:
+            return
+        if self._version != "1.0":
+            data = b"%x\r\n%b\r\n" % (len(data), data) if data else b""
+            if last:
+                data += b"0\r\n\r\n"
+        data, self._head = self._head + data, b""
+        if last:
+            self._finish(data)
+        else:
+            self._connection.write(data)
 
+    def leave(self) -> None:
+        """Take note that the client is gone."""
+        if not self.done:
+            self.done = True
+            if self.left is not None:
+                self.left()
 
-def _too_large(limit: int) -> Refused:
-    text = f"the request body is larger than {limit} bytes; send less in one message"
-    return Refused(413, text, headers=[CLOSE])
+    def _start(self, status: int, lines: Pairs) -> bytes:
+        parts = [_STATUS_LINES[status], self._connection.date_line()]
+        for name, value in lines:
+            parts += (name, b": ", value, b"\r\n")
+        if CLOSE in lines:
+            self._keep_alive = False
+        elif not self._keep_alive or self._connection.closing:
+            parts.append(b"connection: close\r\n")
+            self._keep_alive = False
+        parts.append(b"\r\n")
+        return b"".join(parts)
+
+    def _finish(self, data: bytes) -> None:
+        if not self.done:
+            self.done = True
+            self._connection.write(data)
+            self._connection.finished(keep_alive=self._keep_alive)
