@@ -2,7 +2,7 @@
 
 Requests are served in order, one at a time. A request is served in the same turn of the loop in
 which its last byte comes, and may be answered there: no task, no queue, no second write stands
-between a client and a tool (docs/decisions/003). Knows no MCP.
+between a client and a tool (docs/decisions/009). Knows no MCP.
 """
 
 from __future__ import annotations
