@@ -8,6 +8,7 @@ import contextlib
 import http.client
 import json
 import queue
+import socket
 import threading
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -194,6 +195,9 @@ class Http:
 
     def close(self) -> None:
         for connection in self._connections:
+            # A thread may be reading; a close alone would wait for it.
+            with contextlib.suppress(OSError, AttributeError):
+                connection.sock.shutdown(socket.SHUT_RDWR)
             connection.close()
 
     def _connect(self, timeout: float | None) -> http.client.HTTPConnection:
