@@ -26,6 +26,14 @@ class Recorder:
                 await self._more.wait()
         return self.heard
 
+    async def one(self, name: str) -> Heard:
+        """The only call of a name, once it has come."""
+        with anyio.fail_after(5):
+            while not (found := [call for call in self.heard if call[0] == name]):
+                await self._more.wait()
+        [call] = found
+        return call
+
     # -- a receiver
 
     def received(self, frame: bytes, origin: int | None) -> None:

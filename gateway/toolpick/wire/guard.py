@@ -21,7 +21,7 @@ while read -r what group; do
     kept="$kept $one"; done; groups=$kept ;;
   esac
 done
-for one in $groups; do kill -9 -- "-$one" 2>/dev/null; done
+for one in $groups; do kill -s KILL -- "-$one" 2>/dev/null; done
 """
 
 
