@@ -14,6 +14,7 @@ from toolpick.wire.own import OwnWire
 class Echo:
     def __init__(self):
         self.lost_for = asyncio.get_running_loop().create_future()
+        self.told = False
     def received(self, frame, origin):
         print("a print", flush=True)
         os.write(1, b"written by a library\\n")
@@ -21,9 +22,10 @@ class Echo:
         if frame == b"close":
             self.lost_for.set_result("")
     def lost(self, reason):
-        if self.lost_for.done() and self.lost_for.result():
+        if self.told:
             print("told twice", file=sys.stderr)
-        else:
+        self.told = True
+        if not self.lost_for.done():
             self.lost_for.set_result(reason)
 
 async def main():

@@ -233,6 +233,26 @@ async def test_noise_is_told_and_hurts_nobody():
     assert scene.peer.in_flight == 1
 
 
+async def test_a_bug_in_whoever_listens_costs_one_message(caplog):
+    class Buggy(Recorder):
+        def on_notification(self, method: str, params: bytes, origin: int | None) -> None:
+            if method == "bug":
+                raise KeyError(method)
+            if method == "refused":
+                raise RpcError(-32602, "params")
+            super().on_notification(method, params, origin)
+
+    scene = Scene()
+    scene.peer._listener = listener = Buggy()
+    for method in (b"bug", b"refused", b"fine"):
+        scene.peer.received(b'{"jsonrpc":"2.0","method":"%b"}' % method, None)
+    assert listener.heard == [
+        ("noise", b'{"jsonrpc":"2.0","method":"refused"}'),
+        ("notification", "fine", b"", None),
+    ]
+    assert [record.getMessage() for record in caplog.records] == ["event=bug bytes=32"]
+
+
 async def test_a_torn_answer_fails_its_request_at_once():
     scene = Scene()
     scene.request()
