@@ -50,6 +50,20 @@ def envelope_meta(version: str, capabilities: bytes) -> env.Members:
     }
 
 
+def params(
+    greeted: Greeted | None,
+    capabilities: bytes,
+    members: env.Members,
+    meta: env.Members | None = None,
+) -> bytes:
+    """Params as the era of a server wants them; b"" when there is nothing to say."""
+    if greeted is not None and greeted.era is Era.MODERN:
+        meta = {**envelope_meta(greeted.version, capabilities), **(meta or {})}
+    if meta:
+        return env.encode({**members, "_meta": meta})
+    return env.encode(members) if members else b""
+
+
 class Greeting:
     """One handshake over a peer. ``announce`` hears the version before a request that needs it."""
 
@@ -72,16 +86,23 @@ class Greeting:
         try:
             body = await self._peer.ask("initialize", self._initialize_params())
         except RpcError as error:
-            if error.code not in (METHOD_NOT_FOUND, UNSUPPORTED_VERSION) or self._peer.closed:
+            if self._peer.closed:
                 raise
-            self._announce(MODERN_VERSIONS[-1])
-            found = self._discovered(
-                await self._peer.ask("server/discover", self._discover_params())
-            )
+            found = await self._discover()
             if found is None:
-                raise
+                raise RpcError(error.code, f"refused initialize: {error.message}") from error
             return found
         return self._initialized(body)
+
+    async def _discover(self) -> Greeted | None:
+        """What a server that refused ``initialize`` says of itself, if it is a modern one."""
+        self._announce(MODERN_VERSIONS[-1])
+        try:
+            return self._discovered(
+                await self._peer.ask("server/discover", self._discover_params())
+            )
+        except RpcError:
+            return None
 
     async def modern(self) -> Greeted:
         """Probe with ``server/discover``; fall back to ``initialize``.
@@ -139,6 +160,8 @@ class Greeting:
     def _discovered(self, body: bytes) -> Greeted | None:
         said = env.members(body)
         offered = env.value(said.get("supportedVersions", b"[]"))
+        if not isinstance(offered, list):
+            return None
         mutual = [version for version in MODERN_VERSIONS if version in offered]
         if not mutual:
             return None

@@ -13,6 +13,8 @@ from toolpick.wire import envelope as env
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    Ask = Callable[[str, env.Members], Awaitable[bytes]]
+
 MAX_PAGES = 1_000
 MAX_ENTRIES = 20_000
 _entries = msgspec.json.Decoder(list[msgspec.Raw])
@@ -26,9 +28,7 @@ KINDS = {
 """Kind of entry -> method that lists it, key of the result."""
 
 
-async def read(
-    ask: Callable[[str, env.Members], Awaitable[bytes]], kind: str, remark: Callable[[str], None]
-) -> tuple[bytes, ...]:
+async def read(ask: Ask, kind: str, remark: Callable[[str], None]) -> tuple[bytes, ...]:
     """All entries of one list, page by page.
 
     A cursor that comes again, or a list without end, is cut there and remarked on.

@@ -259,8 +259,10 @@ class Relay:
 
     # -- what the server says on the way
 
-    def link_changed(self, link: Link) -> None:
-        """Nothing to do: the peer fails what is pending."""
+    @property
+    def client(self) -> object:
+        """Whose request it is."""
+        return self.exchange.session
 
     def server_notification(
         self, link: Link, method: str, params: bytes, origin: int | None
