@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolpick.downstream.greeting import OURSELVES
 from toolpick.engine import modern
-from toolpick.engine.relay import LEVELS
+from toolpick.engine.levels import LEVELS
 from toolpick.errors import INVALID_PARAMS, RpcError
 from toolpick.model import MODERN_VERSIONS, Era
 from toolpick.wire import envelope as env

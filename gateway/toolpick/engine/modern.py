@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolpick.downstream.greeting import OURSELVES
 from toolpick.engine.exchange import CAPABILITIES_KEY, SERVER_KEY, VERSION_KEY
-from toolpick.errors import INVALID_PARAMS, UNSUPPORTED_VERSION, RpcError
+from toolpick.errors import INTERNAL_ERROR, INVALID_PARAMS, UNSUPPORTED_VERSION, RpcError
 from toolpick.model import MODERN_VERSIONS
 from toolpick.wire import envelope as env
 
@@ -48,7 +48,13 @@ def unsupported(version: str) -> RpcError:
 
 
 def complete(body: bytes) -> bytes:
-    """A legacy server's result as the modern era wants it; its bytes stay as they are."""
+    """A legacy server's result as the modern era wants it; its bytes stay as they are.
+
+    Raises:
+        RpcError: it is no object.
+    """
+    if body[:1] != b"{":
+        raise RpcError(INTERNAL_ERROR, "a result that is no object")
     if b'"resultType"' in body:
         members = env.members(body)
         if "resultType" in members:

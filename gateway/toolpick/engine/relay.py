@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from toolpick.downstream.link import State
 from toolpick.engine import modern
 from toolpick.engine.exchange import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, META
+from toolpick.engine.levels import LEVELS, loud_enough
+from toolpick.engine.rounds import Rounds, may_ask
 from toolpick.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, RpcError, ServerError
 from toolpick.model import Era
 from toolpick.wire import envelope as env
@@ -27,16 +29,6 @@ if TYPE_CHECKING:
     from toolpick.wire.peer import Peer, Reply
 
 log = logging.getLogger("toolpick.call")
-
-QUESTIONS = {
-    "sampling/createMessage": "sampling",
-    "elicitation/create": "elicitation",
-    "roots/list": "roots",
-}
-"""What a server may ask a client, and the capability that the client must have declared."""
-ROUNDS = 10
-"""Most times that a modern server may ask a legacy client for more input within one call."""
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
 class Relay:
@@ -76,7 +68,8 @@ class Relay:
         self._peer: Peer | None = None
         self._id = 0
         self._questions: dict[bytes, bytes] = {}
-        self._rounds = 0
+        """The server's id of what it asked, and the id under which the client was asked."""
+        self._rounds = Rounds(exchange, link.name, self._next_round)
 
     # -- down
 
@@ -124,6 +117,8 @@ class Relay:
     def cancel(self, reason: str) -> None:
         """Tell the server that nobody waits any more."""
         self._withdraw(reason)
+        if self.parked is not None:
+            self._parking.end(self.parked)
         if self._peer is not None:
             self._peer.cancel(self._id, reason)
 
@@ -149,6 +144,7 @@ class Relay:
         for asked in self._questions.values():
             self.exchange.session.give_up(asked, reason, self.exchange.channel)
         self._questions.clear()
+        self._rounds.withdraw(reason)
 
     # -- up
 
@@ -157,13 +153,26 @@ class Relay:
         if reply.error:
             self._failed(reply)
             return
-        body = bytes(reply.result)
+        try:
+            body = self._for_client(bytes(reply.result))
+        except RpcError:
+            what = f"answered {self.exchange.method} with a result that is no object"
+            self._deliver(b"", env.error_object(unavailable(self.link, what, INTERNAL_ERROR)))
+            return
+        if body:
+            self._deliver(body, b"")
+
+    def _for_client(self, body: bytes) -> bytes:
+        """The result as the client's era wants it; b"" when the server asked for more first."""
         if self._modern_link and not self.exchange.modern:
-            body = self._for_legacy(body)
+            members = env.members(body)
+            if env.text(members.get("resultType", b"")) == "input_required":
+                self._rounds.take(members)
+                return b""
+            body = modern.plain(body)
         elif self.exchange.modern and not self._modern_link:
             body = modern.complete(body)
-        if body:
-            self._deliver(self._finish(body) if self._finish is not None else body, b"")
+        return self._finish(body) if self._finish is not None else body
 
     def _deliver(self, body: bytes, error: bytes) -> None:
         """Answer the client, or keep the answer until it comes back."""
@@ -177,68 +186,20 @@ class Relay:
         else:
             self.exchange.reply(body)
 
-    def _for_legacy(self, body: bytes) -> bytes:
-        """The result for a legacy client; b"" when the server asked for more input first."""
-        members = env.members(body)
-        if env.text(members.get("resultType", b"")) != "input_required":
-            return modern.plain(body)
-        self._rounds += 1
-        if self._rounds > ROUNDS:
-            what = f"server {self.link.name!r} asked for more input {ROUNDS} times; giving up"
-            self.exchange.refuse(RpcError(INTERNAL_ERROR, what))
-        else:
-            self._ask_round(members)
-        return b""
-
-    def _ask_round(self, members: env.Members) -> None:
-        """Put a modern server's questions to a legacy client, then call again with the answers."""
-        questions = env.members(members.get("inputRequests", b""))
-        asked = {key: env.members(raw) for key, raw in questions.items()}
-        methods = {key: env.text(question.get("method")) or "" for key, question in asked.items()}
-        for method in methods.values():
-            if not self._may_ask(method):
-                what = f"server {self.link.name!r} asks {method}, which this client does not do"
-                self.exchange.refuse(RpcError(INTERNAL_ERROR, what))
-                return
-        answers: env.Members = {}
-        if not asked:
-            self._next_round(members, answers)
-        for key, question in asked.items():
-            self._questions[key.encode()] = self.exchange.session.ask(
-                methods[key],
-                question.get("params", env.NOTHING),
-                self.exchange.channel,
-                self._collect(key, members, answers, len(asked)),
-            )
-
-    def _collect(
-        self, key: str, members: env.Members, answers: env.Members, count: int
-    ) -> Callable[[env.Body, env.Body], None]:
-        """What takes one answer of a round, and goes on when all are there."""
-
-        def answered(result: env.Body, error: env.Body) -> None:
-            self._questions.pop(key.encode(), None)
-            if error:
-                self.exchange.fail(error)
-                return
-            answers[key] = env.Raw(bytes(result))
-            if len(answers) == count:
-                self._next_round(members, answers)
-
-        return answered
-
-    def _next_round(self, members: env.Members, answers: env.Members) -> None:
+    def _next_round(self, more: env.Members) -> None:
         """Call again with the answers and the server's own state."""
         kept = {
-            k: v for k, v in self._members.items() if k not in ("inputResponses", "requestState")
+            key: value
+            for key, value in self._members.items()
+            if key not in ("inputResponses", "requestState")
         }
-        if answers:
-            kept["inputResponses"] = env.raw(answers)
-        if "requestState" in members:
-            kept["requestState"] = members["requestState"]
-        self._members = kept
-        if self._peer is not None and not self.exchange.done:
-            self.send(self._peer)
+        self._members = {**kept, **more}
+        if self.exchange.done:
+            return
+        if self.link.peer is not None and self.link.state is State.UP:
+            self.send(self.link.peer)
+        else:
+            self._again(self)
 
     def _failed(self, reply: Reply) -> None:
         if not reply.ours:
@@ -247,7 +208,7 @@ class Relay:
         error = env.rpc_error(reply.error)
         gone = error.code == SESSION_GONE
         lost = error.code == LOST and self._repeatable is not None and self._repeatable()
-        if (gone or lost) and not self.repeats:
+        if (gone or lost) and not self.repeats and self.parked is None:
             self.repeats += 1
             if gone:
                 self.link.forget_session()
@@ -276,7 +237,7 @@ class Relay:
                 members["progressToken"] = env.Raw(exchange.token)
                 exchange.notify(method, env.encode(members))
         elif method == "notifications/message":
-            if not exchange.modern or _wanted(exchange, params):
+            if _wanted(exchange, params):
                 exchange.notify(method, params)
         elif method == "notifications/cancelled":
             self._server_withdrew(params)
@@ -296,7 +257,7 @@ class Relay:
         peer = link.peer
         if peer is None:
             return
-        if not self._may_ask(method):
+        if not may_ask(self.exchange.capabilities, method):
             peer.refuse(
                 id, env.error_object(RpcError(METHOD_NOT_FOUND, f"the client does not do {method}"))
             )
@@ -318,22 +279,13 @@ class Relay:
             method, params, self.exchange.channel, answered
         )
 
-    def _may_ask(self, method: str) -> bool:
-        return may_ask(self.exchange.capabilities, method)
-
-
-def may_ask(capabilities: bytes, method: str) -> bool:
-    """Whether a client with these capabilities can be asked this."""
-    return method in QUESTIONS and QUESTIONS[method] in env.members(capabilities)
-
 
 def _wanted(exchange: Exchange, params: bytes) -> bool:
-    """Whether a modern request asked for log messages of this level."""
+    """Whether a caller wants to hear a log message; a modern request must have asked for any."""
+    if not exchange.modern:
+        return loud_enough(params, exchange.session.log_level)
     asked = env.text(exchange.meta.get(LOG_LEVEL_KEY, b""))
-    level = env.text(env.members(params).get("level", b"")) or "info"
-    if asked not in LEVELS:
-        return False
-    return level not in LEVELS or LEVELS.index(level) >= LEVELS.index(asked)
+    return asked in LEVELS and loud_enough(params, asked)
 
 
 def unavailable(link: Link, what: str, code: int = LOST) -> RpcError:

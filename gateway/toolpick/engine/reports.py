@@ -8,8 +8,10 @@ import anyio
 
 from toolpick.downstream.link import State
 from toolpick.engine.greetings import pass_level
-from toolpick.engine.relay import LEVELS, Relay, may_ask
+from toolpick.engine.levels import loud_enough
+from toolpick.engine.relay import Relay
 from toolpick.engine.resources import tell, wants
+from toolpick.engine.rounds import may_ask
 from toolpick.errors import METHOD_NOT_FOUND, RpcError
 from toolpick.model import Era
 from toolpick.wire import envelope as env
@@ -128,15 +130,12 @@ class Reports:
         relay = self._latest(link)
         if relay is not None:
             relay.server_notification(link, "notifications/message", params, None)
-        elif session.era is Era.LEGACY and session.out is not None and self._loud_enough(params):
+        elif (
+            session.era is Era.LEGACY
+            and session.out is not None
+            and loud_enough(params, session.log_level)
+        ):
             session.out.send(env.notification("notifications/message", params), final=False)
-
-    def _loud_enough(self, params: bytes) -> bool:
-        wanted = self._session.log_level
-        level = env.text(env.members(params).get("level", b"")) or ""
-        if wanted not in LEVELS or level not in LEVELS:
-            return True
-        return LEVELS.index(level) >= LEVELS.index(wanted)
 
     def _latest(self, link: Link) -> Relay | None:
         """The session's youngest call on this link."""
