@@ -9,6 +9,7 @@ from tests.wire.raw_http import Asked, RawServer, serving
 from tests.wire.wires import SESSION, greet, in_session, note, send, wired
 
 from toolpick.wire import events, streams
+from toolpick.wire.http import HttpWire
 
 GONE = "no longer knows the session"
 PROGRESS = {"jsonrpc": "2.0", "method": "notifications/progress"}
@@ -23,6 +24,13 @@ async def reached(server: RawServer, count: int) -> None:
     """Wait until the server was asked so often."""
     with anyio.fail_after(5):
         while len(server.asked) < count:
+            await anyio.wait_all_tasks_blocked()
+
+
+async def quiet(wire: HttpWire) -> None:
+    """Wait until no request is under way."""
+    with anyio.fail_after(5):
+        while wire._outbox.requests:
             await anyio.wait_all_tasks_blocked()
 
 
@@ -42,6 +50,20 @@ async def test_everything_on_the_stream_of_a_request_is_handed_on_with_its_id():
             received({"jsonrpc": "2.0", "id": 4, "result": {}}, 4),
             received({**PROGRESS, "late": True}, 4),
         ]
+
+
+async def test_an_answer_in_a_batch_is_an_answer():
+    async def handler(asked: Asked) -> None:
+        await asked.stream()
+        await asked.event([PROGRESS, asked.reply({})], f"id: 1\n{SOON}")
+        await asked.end()
+
+    async with serving(handler) as server, wired(server.url) as (wire, recorder):
+        send(wire, 4)
+        both = [PROGRESS, {"jsonrpc": "2.0", "id": 4, "result": {}}]
+        assert await recorder.first(1) == [received(both, 4)]
+        await quiet(wire)
+    assert (server.log(), len(recorder.heard)) == (["tools/call"], 1)
 
 
 async def test_a_message_may_have_several_data_lines_bad_bytes_and_five_megabytes():
@@ -72,9 +94,7 @@ async def test_a_connection_whose_stream_ends_after_the_answer_is_used_again():
         for id in (1, 2, 3):
             send(wire, id)
             await recorder.first(id)
-            with anyio.fail_after(5):
-                while wire._outbox.requests:
-                    await anyio.wait_all_tasks_blocked()
+            await quiet(wire)
         assert len({asked.connection for asked in server.asked}) == 1
 
 

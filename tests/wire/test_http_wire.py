@@ -9,6 +9,7 @@ from tests.wire.raw_http import Asked, listening, serving, unused_port
 from tests.wire.recorder import Recorder
 from tests.wire.wires import INITIALIZED, SESSION, greet, in_session, note, send, wired
 
+from toolpick import __version__
 from toolpick.wire import endpoint, http
 from toolpick.wire.http import HttpWire
 from toolpick.wire.wire import Outgoing
@@ -440,8 +441,8 @@ async def test_a_bug_on_the_way_fails_one_request_and_is_logged(caplog):
             while wire._outbox.requests:
                 await anyio.wait_all_tasks_blocked()
         await wire.close()
-    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
-        "a message could not be sent"
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == [
+        "event=bug bytes=46"
     ]
 
 
@@ -483,6 +484,34 @@ async def test_a_proxy_from_the_environment_is_used(monkeypatch):
             send(wire, 1)
             await recorder.first(1)
         assert [asked.path for asked in proxy.asked] == ["http://server.invalid/mcp"]
+
+
+async def test_no_proxy_is_asked_for_this_machine(monkeypatch):
+    async def handler(asked: Asked) -> None:
+        await asked.result({})
+
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{await unused_port()}")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    async with serving(handler) as server:
+        for host in ("127.0.0.1", "localhost"):
+            async with wired(f"http://{host}:{server.port}/mcp") as (wire, recorder):
+                send(wire, 1)
+                assert [call[0] for call in await recorder.first(1)] == ["received"]
+        assert [asked.path for asked in server.asked] == ["/mcp", "/mcp"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"), [({}, f"toolpick/{__version__}"), ({"User-Agent": "mine"}, "mine")]
+)
+async def test_servers_are_told_who_asks(headers: dict[str, str], expected: str):
+    async def handler(asked: Asked) -> None:
+        await asked.result({})
+
+    async with serving(handler) as server, wired(server.url, headers=headers) as (wire, recorder):
+        send(wire, 1)
+        await recorder.first(1)
+        assert [asked.headers["user-agent"] for asked in server.asked] == [expected]
 
 
 # -- redirects
@@ -553,6 +582,7 @@ def forgetful(status: int, body: bytes = b"", kind: str = "text/plain"):
         (404, b""),
         (404, b'{"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"session not found"}}'),
         (400, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No valid Session"}}'),
+        (400, b"Bad Request: Server not initialized"),
     ],
 )
 async def test_a_forgotten_session_loses_the_wire_once_for_all_requests(status: int, body: bytes):
@@ -567,16 +597,24 @@ async def test_a_forgotten_session_loses_the_wire_once_for_all_requests(status: 
     assert len(recorder.heard) == 6
 
 
-async def test_an_unknown_method_is_no_forgotten_session():
-    error = b'{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no such method"}}'
-    async with serving(forgetful(404, error)) as server:
+@pytest.mark.parametrize(
+    ("status", "code", "message"),
+    [
+        (404, -32601, "no such method: session/what"),
+        (400, -32602, "the argument session is missing"),
+        (400, -32000, "something else"),
+        (500, -32603, "no session"),
+    ],
+)
+async def test_an_error_of_the_method_is_no_forgotten_session(status: int, code: int, message: str):
+    error = {"code": code, "message": message}
+    body = json.dumps({"jsonrpc": "2.0", "id": 2, "error": error}).encode()
+    async with serving(forgetful(status, body)) as server:
         async with wired(server.url) as (wire, recorder):
             await in_session(wire, recorder)
             send(wire, 2)
-            expected = (
-                b'{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no such method"}}'
-            )
-            assert await recorder.first(1) == [("received", expected, 2)]
+            [(name, frame, origin)] = await recorder.first(1)
+            assert (name, json.loads(frame)["error"], origin) == ("received", error, 2)
 
 
 async def test_requests_whose_fate_is_unknown_delay_the_loss_for_a_bounded_time(monkeypatch):

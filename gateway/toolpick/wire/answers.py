@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from toolpick.errors import METHOD_NOT_FOUND, FrameError
+from toolpick.errors import INVALID_PARAMS, METHOD_NOT_FOUND, FrameError
 from toolpick.wire import envelope as env
 
+_FORGETFUL = (b"session", b"not initialized")
 _HINTS = {
     401: "check the headers in the settings",
     403: "check the headers in the settings",
@@ -18,7 +19,7 @@ def addressed(frame: bytes, id: int) -> tuple[bytes, bool]:
     try:
         message = env.decode(frame)
     except FrameError:
-        return frame, False
+        return frame, any(addressed(one, id)[1] for one in env.batch(frame))
     if message.method:
         return frame, False
     own = bytes(message.id).strip(b'"')
@@ -41,11 +42,13 @@ def forgot_session(status: int, body: bytes, error: bytes) -> bool:
     """Whether a refusal means that the session is unknown, so that the request was not run.
 
     404 says so (specification 2025-11-25, basic/transports), unless it is an unknown method.
-    Servers built like the TypeScript SDK's examples say 400 and name the session in the text.
+    Servers built like the TypeScript SDK's examples say 400 and tell more in the text.
     """
+    code = env.rpc_error(error).code if error else 0
     if status == 404:
-        return not error or env.rpc_error(error).code != METHOD_NOT_FOUND
-    return status == 400 and b"session" in body[:1000].lower()
+        return code != METHOD_NOT_FOUND
+    text = body[:1000].lower()
+    return status == 400 and code != INVALID_PARAMS and any(word in text for word in _FORGETFUL)
 
 
 def refusal(status: int, excerpt: str) -> str:

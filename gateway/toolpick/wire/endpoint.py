@@ -13,6 +13,7 @@ import socket
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from toolpick import __version__
 from toolpick.wire import headers as h
 from toolpick.wire.failures import EXCERPT_READ, HttpFailure, Mask, failure
 from toolpick.wire.wire import MAX_FRAME
@@ -29,6 +30,8 @@ NOTE_TIMEOUT = 10.0
 """Seconds that a server may take to acknowledge what needs no answer."""
 IDLE_EXPIRY = 4.0
 """Seconds that an idle connection is kept: uvicorn and Node end theirs after 5."""
+LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
+"""Where no proxy is asked: it could not reach this machine, whatever the environment says."""
 REDIRECTS = 3
 """Redirects that are followed, one after the other."""
 KEEP_ALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))
@@ -117,7 +120,7 @@ class Endpoint:
         timeout = {"connect": self._timeout, "read": patience, "write": None, "pool": None}
         try:
             request = self._client.build_request(
-                method, url, headers=headers, content=body, extensions={"timeout": timeout}
+                method, _parsed(url), headers=headers, content=body, extensions={"timeout": timeout}
             )
             return await self._client.send(request, stream=True)
         except (httpx2.RequestError, httpx2.InvalidURL, OSError) as error:
@@ -204,8 +207,9 @@ def _client(headers: Mapping[str, str], timeout: float) -> httpx2.AsyncClient:
     import httpx2
 
     return httpx2.AsyncClient(
-        headers=dict(headers),
+        headers={"user-agent": f"toolpick/{__version__}"} | _lower(headers),
         verify=_certificates(),
+        mounts=dict.fromkeys(LOOPBACK),
         timeout=httpx2.Timeout(None, connect=timeout),
         # no limit: an answer to a server's question must not wait behind the calls that caused it
         limits=httpx2.Limits(
@@ -215,12 +219,24 @@ def _client(headers: Mapping[str, str], timeout: float) -> httpx2.AsyncClient:
     )
 
 
+@functools.lru_cache(64)
+def _parsed(url: str) -> httpx2.URL:
+    """A URL as the client wants it; parsing it for each request would cost a tenth of a call."""
+    import httpx2
+
+    return httpx2.URL(url)
+
+
 @functools.cache
 def _certificates() -> ssl.SSLContext:
     """Whom to trust, as the environment says; read once, as that takes 20 ms."""
     import httpx2
 
     return httpx2.create_ssl_context()
+
+
+def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
 
 
 def _unusable(url: str) -> str:
@@ -241,7 +257,7 @@ def _redirected(method: str, url: str, response: httpx2.Response) -> str:
     """
     import httpx2
 
-    old = httpx2.URL(url)
+    old = _parsed(url)
     try:
         new = old.join(response.headers["location"])
     except httpx2.InvalidURL:

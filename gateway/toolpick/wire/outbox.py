@@ -112,7 +112,7 @@ class Outbox:
             if failure.unreachable:
                 self.lose(str(failure))
         except Exception:
-            log.warning("a message could not be sent", exc_info=True)
+            log.exception("event=bug bytes=%d", len(post.frame))
             self.drop(post, "could not be sent a message")
 
     def written(self, post: Post) -> None:
