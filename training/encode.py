@@ -4,7 +4,7 @@
 
 Reads WORK/texts.jsonl, writes WORK/encoded.npz: ``flat`` and ``ends`` (the piece numbers of all
 texts, one after the other), ``vectors`` (the teacher's vector of each text, mean of its states at
-length 1, float16), ``states`` and ``seen`` (for each piece the sum of its states in context, and how
+length 1, float16), ``prompts`` and ``packages`` (which texts are such), ``states`` and ``seen`` (for each piece the sum of its states in context, and how
 often it was seen), ``alone`` (its state in a text of its own). About 15 minutes on one core.
 """
 
@@ -25,7 +25,8 @@ LONGEST, BATCH_PIECES = 128, 2_048
 
 def main():
     work = Path(sys.argv[1])
-    texts = [json.loads(line)["text"] for line in (work / "texts.jsonl").open()]
+    entries = [json.loads(line) for line in (work / "texts.jsonl").open()]
+    texts = [entry["text"] for entry in entries]
     tokenizer = Tokenizer.from_file(str(work / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(LONGEST)
@@ -63,6 +64,8 @@ def main():
         flat=np.array([n for ids in kept for n in ids], np.int32),
         ends=np.cumsum([len(ids) for ids in kept]),
         vectors=vectors,
+        prompts=np.array([entry["prompt"] for entry in entries]),
+        packages=np.array([entry["source"] in ("pypi", "npm") for entry in entries]),
         states=states.astype(np.float32),
         seen=seen,
         alone=alone,

@@ -1,8 +1,11 @@
 """Step 2: texts that sound like prompts and like what tools say of themselves; no labels.
 
-    python training/texts.py --old texts.json.gz --pypi pypi.tsv --npm npm.tsv --ban BENCH --out WORK
+    python training/texts.py --old texts.jsonl.gz more.json.gz --pypi pypi.tsv --npm npm.tsv \\
+        --ban BENCH --out WORK
 
-``--old`` is a list of texts (see README.md for where each comes from and its licence), ``--pypi`` and
+``--old`` are texts gathered before (README.md says where each comes from and its licence): one object
+a line with ``src`` and ``text``, where a source that ends in ``-q`` holds prompts, or a plain list;
+``--pypi`` and
 ``--npm`` are tables of packages whose last column is the summary, ``--ban`` a folder whose
 ``*/queries*.jsonl`` and ``*/tools.jsonl`` are the evaluation sets: a text that is equal to one of
 their prompts or descriptions is left out. Writes WORK/texts.jsonl.
@@ -51,7 +54,8 @@ def summaries(path):
 
 def main():
     options = argparse.ArgumentParser()
-    for name in ("old", "pypi", "npm", "ban", "out"):
+    options.add_argument("--old", type=Path, nargs="+", required=True)
+    for name in ("pypi", "npm", "ban", "out"):
         options.add_argument(f"--{name}", type=Path, required=True)
     options.add_argument("--most", type=int, nargs=2, default=(110_000, 50_000), help="of PyPI, of npm")
     given = options.parse_args()
@@ -70,11 +74,15 @@ def main():
             return False
         seen.add(own)
         begins[begin] += 1
-        kept.append({"source": source, "text": text})
+        kept.append({"source": source, "text": text, "prompt": source.endswith("-q")})
         return True
 
-    for text in json.loads(gzip.open(given.old).read()):
-        add("old", " ".join(text.split()), 10**9)
+    for path in given.old:
+        raw = gzip.open(path, "rt").read()
+        entries = json.loads(raw) if raw.startswith("[") else map(json.loads, raw.splitlines())
+        for entry in entries:
+            source, text = ("old", entry) if isinstance(entry, str) else (entry["src"], entry["text"])
+            add(source, " ".join(text.split()), 10**9)
     for source, path, most in (("pypi", given.pypi, given.most[0]), ("npm", given.npm, given.most[1])):
         rows = list(summaries(path))
         chance.shuffle(rows)

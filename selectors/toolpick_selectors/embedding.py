@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolpick_selectors.registry import Parts
     from toolpick_selectors.store import VectorStore
 
-RATIO = 0.6
+RATIO = 0.56
 STORE = "vectors.sqlite"
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolpick_selectors.registry import Parts
 
 WORDS = 0.35
-RATIO = 0.45
+RATIO = 0.48
 
 
 def hybrid(

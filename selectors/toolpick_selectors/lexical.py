@@ -19,6 +19,7 @@ import numpy as np
 from toolpick_selectors import adaptive
 from toolpick_selectors.contract import Pick, Selection
 from toolpick_selectors.kept import Kept
+from toolpick_selectors.literals import kinds_of_files
 from toolpick_selectors.words import squash, terms, words
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ PARAMETER_CHARS = 300
 NAME, PARAMETER_TEXT = 2.0, 0.25
 """How much a word counts in a name and in a parameter's description; elsewhere it counts once."""
 QUERY_CHARS = 8_000
-RATIO = 0.3
+RATIO = 0.35
 
 TYPO_CHARS, TYPOS, TYPO_WEIGHT = 5, 4, 0.5
 """Unknown words of so many letters, so many a query, are looked for with one letter changed."""
@@ -94,7 +95,8 @@ class LexicalIndex:
         """The places of the query's words, each once, and how much each counts."""
         found: list[tuple[int, float]] = []
         tried = 0
-        for term in dict.fromkeys(terms(clip(query))):
+        query = clip(query)
+        for term in dict.fromkeys(terms(query)):
             place = self._places.get(term)
             if place is not None:
                 found.append((place, 1.0))
@@ -102,6 +104,9 @@ class LexicalIndex:
                 tried += 1
                 near = [self._places[word] for word in misspelt(term) if word in self._places]
                 found += [(place, TYPO_WEIGHT / len(near)) for place in near]
+        for term in terms(kinds_of_files(query)):
+            if term in self._places:
+                found.append((self._places[term], 1.0))
         return found
 
     def named(self, query: str) -> list[int]:

@@ -4,7 +4,8 @@ Written here rather than taken from a tokenizer library: it starts in a tenth of
 tenth of the memory, and takes any string, lone surrogates included.
 
 Greedy longest match: Wu et al., "Google's Neural Machine Translation System" (2016); the rules for
-accents, punctuation and ideographs are those of BERT's "basic" tokenizer.
+accents and ideographs are those of BERT's "basic" tokenizer. Punctuation, which BERT keeps, is left
+out.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ CACHED = 16_384
 LONGEST = 100
 """A word of more characters has no pieces: it is an encoded blob, not language."""
 
-_ASCII = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
+_ASCII = re.compile(r"[a-z0-9]+")
 
 
 class WordPiece:
@@ -73,15 +74,15 @@ class WordPiece:
 
 
 def split(text: str) -> list[str]:
-    """Words in lower case without accents; each punctuation mark and ideograph by itself."""
+    """Words in lower case without accents and punctuation; each ideograph by itself."""
     if text.isascii():
         return _ASCII.findall(text.lower())
     spaced: list[str] = []
     for char in unicodedata.normalize("NFD", text).lower():
         kind = unicodedata.category(char)
-        if kind[0] == "P" or (char.isascii() and kind[0] == "S") or _ideograph(char):
+        if _ideograph(char):
             spaced.append(f" {char} ")
-        elif kind[0] == "Z" or char in "\t\n\r":
+        elif kind[0] in "PZ" or char in "\t\n\r" or (char.isascii() and kind[0] == "S"):
             spaced.append(" ")
         elif kind != "Mn" and kind[0] != "C":
             spaced.append(char)

@@ -16,6 +16,7 @@ import numpy as np
 
 from toolpick_selectors.contract import SelectionError
 from toolpick_selectors.embedders import PARAMETERS, TEXT_CHARS
+from toolpick_selectors.literals import without_numbers, without_quoted
 from toolpick_selectors.wordpiece import WordPiece
 from toolpick_selectors.words import spaced
 
@@ -48,11 +49,17 @@ class Bundled:
         self._table: _Table | None = None
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row a prompt; of a very long one the beginning and the end are read."""
-        half = QUERY_CHARS // 2
-        clipped = [t if len(t) <= QUERY_CHARS else f"{t[:half]} {t[-half:]}" for t in texts]
+        """One row a prompt; of a very long one the beginning and the end are read.
+
+        Half of it comes from the prompt without the values that it quotes.
+        """
         table = self._loaded()
-        return table.embed([t if table.pieces.knows(t) else "" for t in clipped], QUERY_DAMPING)
+        prompts = [without_numbers(_clipped(text)) for text in texts]
+        prompts = [prompt if table.pieces.knows(prompt) else "" for prompt in prompts]
+        bare = [without_quoted(prompt) for prompt in prompts]
+        bare = [b if b.strip() else p for b, p in zip(bare, prompts, strict=True)]
+        whole = table.embed(prompts, QUERY_DAMPING)
+        return whole if bare == prompts else unit(whole + table.embed(bare, QUERY_DAMPING))
 
     def embed_tools(self, tools: Sequence[Tool]) -> NDArray[np.float32]:
         """One row a tool."""
@@ -130,6 +137,11 @@ def _load(folder: str) -> _Table:
     if not len(vocabulary) == len(rows) == len(scales):
         raise SelectionError(f"the table in {str(place)!r} is not whole; install toolpick anew")
     return _Table(WordPiece(vocabulary), rows, scales)
+
+
+def _clipped(text: str) -> str:
+    half = QUERY_CHARS // 2
+    return text if len(text) <= QUERY_CHARS else f"{text[:half]} {text[-half:]}"
 
 
 def _text(tool: Tool) -> str:
