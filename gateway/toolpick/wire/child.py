@@ -53,9 +53,16 @@ class ChildWire:
         self._guard = guard or (lambda _group, _alive: None)
         self._transport: asyncio.SubprocessTransport | None = None
         self._protocol: _Child | None = None
+        self._starting: asyncio.Task[None] | None = None
 
     async def start(self, receiver: Receiver) -> None:
         """Start the process. Raises OSError when it can't be started."""
+        # the shield: asyncio leaves pipes open, and the process unwaited for, where starting it is
+        # cancelled; ``close`` ends what was started all the same
+        self._starting = asyncio.ensure_future(self._start(receiver))
+        await asyncio.shield(self._starting)
+
+    async def _start(self, receiver: Receiver) -> None:
         loop = asyncio.get_running_loop()
         argv, options = _spawnable(self._argv, self._env, self._cwd)
         transport, protocol = await loop.subprocess_exec(
@@ -86,6 +93,10 @@ class ChildWire:
 
     async def close(self) -> None:
         """End the process and all that it started: stdin closed, then SIGTERM, then SIGKILL."""
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
+            if not self._starting.cancelled():
+                self._starting.exception()  # whoever called start has heard of it
         if self._transport is None or self._protocol is None:
             return
         transport, child = self._transport, self._protocol
