@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from tests.programs import PATIENCE, SERVERS, end, free_port, mounting, serve, wait_for_port
 from tests.raw_client import Client, Http, Pipes, read
 
+ANY_TOOL = '{"name":"any_tool","inputSchema":{"type":"object"}}'
 WAYS = ("stdio-legacy", "stdio-modern", "http-legacy", "http-modern")
 QUICK = settings(
-    max_examples=60,
+    max_examples=40,
     database=None,
     phases=(Phase.generate,),  # a way to shorten an example is a gateway's answer each step
     suppress_health_check=[HealthCheck.too_slow],
@@ -88,7 +89,7 @@ properties = objects(with_members({"type": kinds, "default": anything}, mark="x-
 schemas = with_members({"type": st.just('"object"'), "properties": properties}, mark="x-")
 definitions = with_members(
     {
-        "name": st.just('"any_tool"'),
+        "name": st.just('"some_tool"'),
         "description": texts(),
         "inputSchema": schemas,
         "annotations": with_members({"readOnlyHint": st.sampled_from(["true", "false"])}),
@@ -133,6 +134,7 @@ class Script:
         self._servers: list[Server] = []
         self._said: dict[str, bytes] = {}
         self._calls: queue.Queue[bytes] = queue.Queue()
+        self._ready = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def say(self, word: str, raw: str) -> None:
@@ -140,6 +142,10 @@ class Script:
         line = self._said[word] = f"{word} {raw}\n".encode()
         for server in self._servers:
             server.tell(line)
+
+    def wait_until_heard(self) -> None:
+        """Return when the gateway would hear of a change."""
+        assert self._ready.wait(PATIENCE)
 
     def called(self) -> bytes:
         """The next call that arrived at a server, as a raw line."""
@@ -169,7 +175,10 @@ class Script:
         try:
             for line in server.file:
                 told = line.rstrip(b"\n")
-                (server.done if told == b"done" else self._calls).put(told)
+                if told == b"ready":
+                    self._ready.set()
+                else:
+                    (server.done if told == b"done" else self._calls).put(told)
         except (OSError, ValueError):
             return
 
@@ -190,16 +199,17 @@ class Rig:
         arrived = member(bytes(read(self.script.called()).params), "arguments")
         return arrived, bytes(answer.result)
 
-    def listed(self, definition: str) -> bytes:
-        """Let the server have this tool and one that is new; the first as the client sees it."""
+    def listed(self, definition: str) -> tuple[bytes, bytes]:
+        """Let the server have this tool under a new name: what it wrote, what the client sees."""
         self.changes += 1
-        other = json.dumps({"name": f"change_{self.changes}", "inputSchema": {"type": "object"}})
-        self.script.say("tools", f"[{definition},{other}]")
+        written = definition.replace('"some_tool"', f'"tool_{self.changes}"')
+        self.script.say("tools", f"[{written},{ANY_TOOL}]")
         self.client.wait_for_change()
         tools = member(bytes(self.client.request("tools/list", {}).result), "tools")
-        first, second = msgspec.json.decode(tools, type=list[msgspec.Raw])
-        assert json.loads(bytes(second))["name"] == f"change_{self.changes}"
-        return bytes(first)
+        listed = [bytes(tool) for tool in msgspec.json.decode(tools, type=list[msgspec.Raw])]
+        by_name = {json.loads(tool)["name"]: tool for tool in listed}
+        assert by_name.keys() == {"any_tool", f"tool_{self.changes}"}
+        return written.encode(), by_name[f"tool_{self.changes}"]
 
 
 def members(definition: bytes) -> dict[str, Any]:
@@ -243,6 +253,7 @@ def rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
             wait_for_port(port, process)
         client.open()
         client.request("tools/list", {})
+        script.wait_until_heard()
         yield Rig(client, script)
     finally:
         client.close()
@@ -251,10 +262,11 @@ def rig(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 def test_definitions_come_out_equal(rig: Rig) -> None:
-    @settings(QUICK, max_examples=25)
+    @settings(QUICK, max_examples=20)
     @given(definitions)
     def check(definition: str) -> None:
-        assert members(rig.listed(definition)) == members(definition.encode())
+        written, seen = rig.listed(definition)
+        assert members(seen) == members(written)
 
     check()
 

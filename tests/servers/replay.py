@@ -2,8 +2,9 @@
 
 `python replay.py PORT` connects to the test at PORT of the loopback interface. Each line from
 there is a word, a blank and raw JSON: `tools [...]` sets the list and announces the change,
-`result {...}` sets what every call answers. Each `tools/call` that arrives is told to the test as
-the raw line. Both protocol eras, on one process, whatever the client begins with.
+`result {...}` sets what every call answers; each line is answered `done`. Told to the test: `ready`
+when the client would hear of a change, and the raw line of each `tools/call`. Both protocol eras,
+on one process, whatever the client begins with.
 """
 
 import json
@@ -44,7 +45,9 @@ class Replay:
         """Answer the client until stdin ends."""
         for line in sys.stdin.buffer:
             message = json.loads(line)
-            if "method" in message and "id" in message:
+            if message.get("method") == "notifications/initialized":
+                self._tell(b"ready")
+            elif "method" in message and "id" in message:
                 self._answer(message["id"], message["method"], message.get("params") or {}, line)
 
     def _answer(self, number: Any, method: str, params: dict[str, Any], line: bytes) -> None:
@@ -67,6 +70,7 @@ class Replay:
             self._listening.append(number)
             wanted = {"notifications": params.get("notifications", {})}
             self._notify("notifications/subscriptions/acknowledged", number, wanted)
+            self._tell(b"ready")
         else:
             self._write(number, b"{}")
 
