@@ -50,7 +50,6 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[Request] = deque()
         self._incoming: Request | None = None
         self._deaf = False
-        self._serving = False
         self._paused = False
         self._since = 0.0
         self._loop = asyncio.get_running_loop()
@@ -77,12 +76,13 @@ class Connection(asyncio.Protocol):
             self._parser.feed_data(data)
             if self._in_head:
                 self._grow(len(data))
+            return
         except httptools.HttpParserUpgrade as upgrade:
-            # an offer that nobody has to take; what follows is HTTP/1.1 as before
-            self._parser = httptools.HttpRequestParser(self)
-            self.data_received(data[upgrade.args[0] :])
+            rest = data[upgrade.args[0] :]
         except (httptools.HttpParserError, Refused) as error:
             self._stop_reading(error)
+            return
+        self._pass_over_upgrade(rest)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the request that is being answered."""
@@ -126,6 +126,8 @@ class Connection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         """Decide whether the body is worth reading."""
         self._in_head = False
+        if self._parser.should_upgrade():
+            return
         self._body = []
         self._size = 0
         request = self._incoming = self._request()
@@ -219,6 +221,18 @@ class Connection(asyncio.Protocol):
             keep_alive=version == "1.1" and self._parser.should_keep_alive(),
         )
 
+    def _pass_over_upgrade(self, rest: bytes) -> None:
+        """Read a request again whose client offered another protocol, as Java's clients do.
+
+        Nobody has to take it, but the parser takes the body for a part of that protocol.
+        """
+        method, version = self._parser.get_method(), self._parser.get_http_version().encode()
+        lines = [line for line in self._lines if line[0] != b"upgrade"]
+        head = b"".join(b"%b: %b\r\n" % line for line in lines)
+        self._parser = httptools.HttpRequestParser(self)
+        again = b"%b %b HTTP/%b\r\n%b\r\n" % (method, self._url, version, head)
+        self.data_received(again + rest)
+
     def _line_up(self, request: Request) -> None:
         self._waiting.append(request)
         self._next()
@@ -228,13 +242,9 @@ class Connection(asyncio.Protocol):
 
     def _next(self) -> None:
         """Serve what waits, one after the other, as long as each is answered at once."""
-        if self._serving:
-            return
-        self._serving = True
         while self._waiting and self._current is None and self.writable and not self._ended():
             self._current = self._waiting.popleft()
             self._serve(self._current)
-        self._serving = False
         if self._paused and len(self._waiting) < PIPELINED:
             self._paused = False
             self._transport.resume_reading()
@@ -264,9 +274,11 @@ class Connection(asyncio.Protocol):
 
     def _stop_reading(self, error: Exception) -> None:
         """Answer what can't be understood, unless something else is being answered, and close."""
-        cause = error if isinstance(error, Refused) else error.__context__
-        if cause is not None and not isinstance(cause, (Refused, httptools.HttpParserError)):
-            log.error("event=bug", exc_info=cause)
+        cause: BaseException | None = error
+        if isinstance(error, httptools.HttpParserCallbackError):
+            cause = error.__context__
+            if not isinstance(cause, (Refused, httptools.HttpParserError)):
+                log.error("event=bug", exc_info=cause)
         self._deaf = self.closing = True
         self._incoming = None
         if self._current is None and not self._waiting:

@@ -8,6 +8,7 @@ from __future__ import annotations
 # listening is asyncio's, as the connections are
 import asyncio  # noqa: TID251
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -58,6 +59,7 @@ async def serve_http(
     seats = Seats(max_sessions, idle, time.monotonic)
     sockets = listen(host, port)
     loop = asyncio.get_running_loop()
+    _name_the_loop()
     async with anyio.create_task_group() as tasks:
         app = App(engine, guarded, seats, tasks.start_soon, profiles)
         connections = Connections(app)
@@ -75,3 +77,15 @@ async def serve_http(
             with anyio.CancelScope(shield=True):
                 await app.close()
                 await connections.close(GRACE)
+
+
+def _name_the_loop() -> None:
+    """Let anyio's tasks be started from the callbacks of connections.
+
+    Outside of a task anyio knows the loop only from sniffio, where it is installed; callbacks take
+    over what is said here. Under ``anyio.run`` it has been said already.
+    """
+    with suppress(ImportError):
+        import sniffio
+
+        sniffio.current_async_library_cvar.set("asyncio")
