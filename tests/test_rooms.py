@@ -31,8 +31,10 @@ MAY_IMPORT = {
     "turns": {"errors", "model", "catalog"},
     "selection": {"errors", "model", "toolpick_selectors"},
     "engine": BELOW_ENGINE,
-    "front": {*BELOW_ENGINE, "engine"},
-    "cli": {*BELOW_ENGINE, "engine", "front"},
+    "hook": set(),
+    "clients": {"errors", "model"},
+    "front": {*BELOW_ENGINE, "engine", "hook"},
+    "cli": {*BELOW_ENGINE, "engine", "front", "hook", "clients"},
 }
 
 

@@ -23,7 +23,7 @@ NAMES = "write letters, digits, _ and - only, a letter or digit first, at most 3
         (
             "zzz = 1",
             "zzz: is not a key of [gateway]; the keys are surface, threshold_tokens, stability, "
-            "list_wait, max_tools, schemas, max_sessions, token, pass_env",
+            "list_changes, enforce, list_wait, max_tools, schemas, max_sessions, token, pass_env",
         ),
         (
             'surface = "ful"',
@@ -104,7 +104,7 @@ def test_a_mistake_in_the_gateway_table(mistakes: Mistakes, line: str, message: 
         (
             "\nlexical = 3",
             "lexical: is not a key of [selector]; the keys are "
-            "kind, limit, minimum, always, timeout",
+            "kind, limit, minimum, per_server, always, timeout",
         ),
         (
             '\nlexical.x = ["${NO}"]',

@@ -6,19 +6,17 @@ its work is imported when it runs, so that help comes at once.
 
 from __future__ import annotations
 
-import argparse
-import importlib
-import importlib.util
 import sys
-from typing import TYPE_CHECKING
 
-from toolpick import __version__
-from toolpick.errors import ConfigError, GatewayError
-
+TYPE_CHECKING = False  # typing is not imported: a person waits for ``toolpick hook``
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
-COMMANDS = ("serve", "check", "tools", "explain", "eval", "cache")
+COMMANDS = (
+    *("serve", "check", "tools", "explain", "eval", "cache"),
+    *("hook", "install", "uninstall", "status"),
+)
 
 CONFIG_ERROR = 3
 EXAMPLES = """\
@@ -35,6 +33,12 @@ Settings are read from --config, $TOOLPICK_CONFIG, ./servers.toml or the user's 
 
 def parser() -> argparse.ArgumentParser:
     """The command line, with every command that is there."""
+    import argparse
+    import importlib
+    import importlib.util
+
+    from toolpick import __version__
+
     made = argparse.ArgumentParser(
         prog="toolpick",
         description="One MCP server in front of many: every turn shows only the tools it needs.",
@@ -51,7 +55,20 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns its exit code: 0 for success, 3 for settings that can't be used."""
-    args = parser().parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == ["hook"] and not {"-h", "--help"} & set(given):
+        from toolpick.hook.run import run as run_hook
+
+        return run_hook(given[1:])
+    return _run(given)
+
+
+def _run(given: Sequence[str]) -> int:
+    import importlib
+
+    from toolpick.errors import ConfigError, GatewayError
+
+    args = parser().parse_args(given)
     command = importlib.import_module(f"toolpick.cli.{args.command}")
     try:
         code: int = command.run(args)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from toolpick.config.load import Loaded
     from toolpick.config.settings import Settings
     from toolpick.engine.engine import Engine
+    from toolpick.front.control import Control
     from toolpick.model import Query
 
 log = logging.getLogger("toolpick.serve")
@@ -92,9 +93,14 @@ async def _serve(
     import anyio
 
     from toolpick.engine.engine import Engine
+    from toolpick.front.control import Control
 
     code = 0
-    async with Engine(settings, query=query) as engine, anyio.create_task_group() as tasks:
+    client_environ = None if args.http else os.environ
+    async with (
+        Engine(settings, query=query, client_environ=client_environ) as engine,
+        anyio.create_task_group() as tasks,
+    ):
 
         async def stop_on_signal() -> None:
             with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
@@ -113,18 +119,28 @@ async def _serve(
         with suppress(NotImplementedError):
             tasks.start_soon(stop_on_signal)
         tasks.start_soon(stop_when_required_fails)
-        await _front(engine, settings, args)
+        control = Control(engine, os.environ)
+        await tasks.start(control.run)
+        await _front(engine, settings, args, control)
         tasks.cancel_scope.cancel()
     return code
 
 
-async def _front(engine: Engine, settings: Settings, args: argparse.Namespace) -> None:
+async def _front(
+    engine: Engine, settings: Settings, args: argparse.Namespace, control: Control
+) -> None:
     if not args.http:
         from toolpick.front.stdio import serve_stdio
 
         await serve_stdio(engine)
         return
+    from urllib.parse import urlsplit
+
     from toolpick.front.http import serve_http
+
+    def ready(url: str) -> None:
+        control.serves_http(urlsplit(url).port or args.port)
+        print(f"toolpick serves {url}", file=sys.stderr, flush=True)
 
     await serve_http(
         engine,
@@ -132,5 +148,5 @@ async def _front(engine: Engine, settings: Settings, args: argparse.Namespace) -
         port=args.port,
         token=settings.gateway.token or None,
         max_sessions=settings.gateway.max_sessions,
-        ready=lambda url: print(f"toolpick serves {url}", file=sys.stderr, flush=True),
+        ready=ready,
     )

@@ -11,6 +11,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from toolpick.config.settings import (
+    ENFORCE,
     ERAS,
     SCHEMAS,
     SCOPES,
@@ -81,6 +82,18 @@ GATEWAY = Table(
             STABILITIES,
         ),
         Key(
+            "list_changes",
+            COUNT,
+            "how often a conversation's list may change for its prompts and calls; 0: no limit",
+            zero=True,
+        ),
+        Key(
+            "enforce",
+            CHOICE,
+            "`selected` refuses calls of tools that are neither listed nor selected nor found",
+            ENFORCE,
+        ),
+        Key(
             "list_wait",
             SECONDS,
             "how long a session's first list waits for servers that are still starting",
@@ -112,6 +125,12 @@ SELECTOR = Table(
         Key("kind", TEXT, "which selector ranks the tools; its own keys are in `[selector.KIND]`"),
         Key("limit", COUNT, "most tools that one selection picks"),
         Key("minimum", COUNT, "fewest tools that one selection picks when enough match"),
+        Key(
+            "per_server",
+            COUNT,
+            "most picks of one server while others match; 0: 60 percent of `limit`",
+            zero=True,
+        ),
         Key("always", TEXTS, "exposed names of tools that are never selected away"),
         Key("timeout", SECONDS, "how long a selection may take before the turn goes on without it"),
     ),

@@ -17,6 +17,7 @@ SCOPES = ("session", "shared")
 ERAS = ("auto", "legacy", "modern")
 STABILITIES = ("append", "exact")
 SCHEMAS = ("asis", "flat")
+ENFORCE = ("off", "selected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,10 @@ class GatewaySettings:
     threshold_tokens: int = 10_000
     """Catalogs below this many tokens are listed in full when ``surface`` is ``auto``."""
     stability: str = "append"
+    list_changes: int = 50
+    """Most times that a conversation's list changes for its prompts and calls; 0: no limit."""
+    enforce: str = "off"
+    """``selected``: only tools that are listed, selected or found can be called."""
     list_wait: float = 3.0
     """Seconds that the first list of a session waits for servers that are still starting."""
     max_tools: int = 40
@@ -48,6 +53,8 @@ class SelectorSettings:
     kind: str = "lexical"
     limit: int = 16
     minimum: int = 6
+    per_server: int = 0
+    """Most tools of one server in a selection while others match; 0: 60 percent of ``limit``."""
     always: tuple[str, ...] = ()
     timeout: float = 12.0
     """Seconds that a selection may take before the turn fails open."""

@@ -18,16 +18,18 @@ from toolpick.engine import modern
 from toolpick.engine.completions import Completions
 from toolpick.engine.exchange import Exchange
 from toolpick.engine.greetings import Greetings
+from toolpick.engine.metatools import MetaTools
 from toolpick.engine.parking import Parking
 from toolpick.engine.pool import Pool
 from toolpick.engine.prompts import Prompts
 from toolpick.engine.reports import Reports
 from toolpick.engine.resources import Resources
-from toolpick.engine.session import Session
+from toolpick.engine.session import Session, client_info
 from toolpick.engine.tools import Tools
 from toolpick.engine.turns import Turns
 from toolpick.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, GatewayError, RpcError
 from toolpick.model import LEGACY_VERSIONS, Era
+from toolpick.turns import recognise
 from toolpick.wire import envelope as env
 from toolpick.wire.guard import Guard
 
@@ -55,11 +57,19 @@ class Engine:
         settings: Settings,
         environ: Mapping[str, str] | None = None,
         query: Query | None = None,
+        client_environ: Mapping[str, str] | None = None,
     ) -> None:
-        """``query`` is the one given on the command line, for headless runs."""
+        """``query`` is the one given on the command line, for headless runs.
+
+        ``client_environ``: the variables of the client that started this process, None where none
+        did.
+        """
         self.settings = settings
         self.environ = dict(os.environ if environ is None else environ)
         self.command_query = query
+        self.client_environ = client_environ
+        self.early_query: Query | None = None
+        """What a hook told before there was a session to tell."""
         self.parking = Parking()
         self.sessions: list[Session] = []
         self.required_failed = anyio.Event()
@@ -73,6 +83,7 @@ class Engine:
         self._tasks: anyio.abc.TaskGroup = anyio.create_task_group()
         self.tools = Tools(self)
         self.turns = Turns(self)
+        self.meta_tools = MetaTools(self)
         self.resources = Resources(self)
         prompts, greetings, completions = Prompts(self), Greetings(self), Completions(self)
         both: dict[str, Any] = {
@@ -151,6 +162,9 @@ class Engine:
         session = Session(
             key, era, version, capabilities, client, out, pool, self.turns.new_conversation()
         )
+        if out is not None:
+            session.traits = recognise(client_info(client)[0])
+        session.query, self.early_query = self.early_query, None
         pool.reporter = self._reports[id(session)] = Reports(self, session)
         self.sessions.append(session)
         if era is Era.MODERN and out is None:
@@ -230,6 +244,11 @@ class Engine:
         reports = self._reports.get(id(session))
         if reports is not None:
             reports.tell_now()
+
+    def tell_view(self, session: Session) -> int:
+        """Tell a session's client at once, if its list has changed; how many streams were told."""
+        reports = self._reports.get(id(session))
+        return 0 if reports is None else reports.tell_view()
 
     def input_schema(self, session: Session, name: str) -> bytes | None:
         """A listed tool's input schema as JSON, for fronts that check headers against it."""

@@ -84,16 +84,32 @@ class Reports:
         """Tell what is pending, so that no answer shows a change before its notice."""
         kinds, self._pending = self._pending, set()
         for kind in sorted(kinds, reverse=True):
-            self.notice(*NOTICES[kind])
+            told = self.notice(*NOTICES[kind])
+            if kind == "tools" and told:
+                self._session.changes += 1
 
-    def notice(self, method: str, stream_key: str) -> None:
-        """Send a notice of change now."""
-        session = self._session
+    def tell_view(self) -> int:
+        """Tell at once, if what the client is shown has changed; how many streams were told."""
+        changed = self._engine.turns.view_changed(self._session)
+        if not changed and "tools" not in self._pending:
+            return 0
+        self._pending.discard("tools")
+        told = self.notice(*NOTICES["tools"])
+        if told:
+            self._session.changes += 1
+        return told
+
+    def notice(self, method: str, stream_key: str) -> int:
+        """Send a notice of change now; to how many streams."""
+        session, told = self._session, 0
         if session.era is Era.LEGACY and session.out is not None:
             session.out.send(env.notification(method, b""), final=False)
+            told += 1
         for exchange in list(session.listening):
             if wants(exchange, stream_key):
                 tell(exchange, method, {})
+                told += 1
+        return told
 
     def link_changed(self, link: Link) -> None:
         """Renew what a server that came up must know; give up when a required one can't start."""

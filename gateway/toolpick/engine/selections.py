@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import anyio
 
 from toolpick.engine.sampling import sample
 from toolpick.selection import Outcome, Runner
+from toolpick.turns import with_quota
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +24,16 @@ log = logging.getLogger("toolpick.selector")
 
 KEPT = 64
 """Selections kept, so that those who ask again within a turn get the same."""
+
+
+SHARE = 0.6
+"""Of the limit, what one server gets at most while others match, unless the settings say more."""
+DEAR = ("rewriting", "rerank")
+"""Kinds of selector that think longer, or otherwise, when asked for more picks."""
+
+
+class Superseded(Exception):
+    """Nobody needs this turn's selection any more: the next turn has begun."""
 
 
 class _Pending:
@@ -66,20 +78,26 @@ class Selections:
         await self._runner.prepare(entries)
 
     async def choose(self, session: Session, query: Query) -> Outcome:
-        """The selection of a turn; those who ask for the same turn share it."""
+        """The selection of a turn; those who ask for the same turn share it.
+
+        Raises:
+            Superseded: the turn is over, and the selection was given up.
+        """
         # A server that came up within the turn makes a new generation, to choose from anew.
         key = (f"{id(session)} {session.pool.generation.number}", query.conversation, query.text)
-        pending = self._turns.get(key)
-        if pending is not None:
+        while (pending := self._turns.get(key)) is not None:
             await pending.done.wait()
             if pending.outcome is not None:
                 return pending.outcome
+            if superseded(session, query):
+                raise Superseded
         pending = self._turns[key] = _Pending()
         try:
             entries = tuple(session.pool.generation.tools.values())
-            pending.outcome = await self._runner.select(
-                query.text, entries, limit=self._settings.limit, conversation_id=query.conversation
+            outcome = await self._runner.select(
+                query.text, entries, limit=self._wide(), conversation_id=query.conversation
             )
+            pending.outcome = self._shared_out(outcome, session.pool.generation.tools)
         finally:
             if pending.outcome is None:
                 self._turns.pop(key, None)
@@ -88,6 +106,21 @@ class Selections:
             self._turns.pop(next(iter(self._turns)))
         return pending.outcome
 
+    def _wide(self) -> int:
+        """How many picks to ask for, so that some of other servers are left to fill up with."""
+        limit = self._settings.limit
+        return limit if self._settings.kind in DEAR else 2 * limit
+
+    def _shared_out(self, outcome: Outcome, tools: Mapping[str, ToolEntry]) -> Outcome:
+        """At most ``limit`` picks, of one server no more than its share while others match."""
+        limit = self._settings.limit
+        if len(outcome.picks) <= limit:
+            return outcome
+        most = self._settings.per_server or max(1, int(SHARE * limit))
+        names = [pick.id for pick in outcome.picks if pick.id in tools]
+        kept = set(with_quota(names, lambda name: tools[name].server, limit, most))
+        return replace(outcome, picks=tuple(pick for pick in outcome.picks if pick.id in kept))
+
     async def search(self, query: str, entries: Sequence[ToolEntry], limit: int) -> Outcome:
         """Rank for the model's own query; where the selector fails, by shared words."""
         outcome = await self._runner.select(query, entries, limit=limit)
@@ -95,6 +128,11 @@ class Selections:
             again = await self._fallback.select(query, entries, limit=limit)
             return Outcome(again.picks, again.reason, outcome.failed)
         return outcome
+
+
+def superseded(session: Session, query: Query) -> bool:
+    """Whether a hook has told the session of another prompt since."""
+    return query.source == "hook" and session.query is not None and session.query != query
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:

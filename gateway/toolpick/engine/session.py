@@ -10,6 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import anyio
+
+from toolpick.errors import RpcError
+from toolpick.turns import UNKNOWN
 from toolpick.wire import envelope as env
 
 if TYPE_CHECKING:
@@ -18,9 +22,8 @@ if TYPE_CHECKING:
     from toolpick.catalog import Route
     from toolpick.engine.exchange import Channel, Exchange
     from toolpick.engine.pool import Pool
-    from toolpick.errors import RpcError
     from toolpick.model import Era, Query
-    from toolpick.turns import Conversation, Surface
+    from toolpick.turns import ClientTraits, Conversation, Surface
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +38,8 @@ class Session:
     out: Channel | None
     pool: Pool
     conversation: Conversation
+    traits: ClientTraits = UNKNOWN
+    """What is known of the client; of several that share a session nothing is."""
     in_flight: dict[bytes, Exchange] = field(default_factory=dict)
     """Requests without an answer, by id; unused where ids of several clients may clash."""
     listening: list[Exchange] = field(default_factory=list)
@@ -63,9 +68,50 @@ class Session:
     """Number of a generation, and how the meta-tools are listed over it."""
     shown: tuple[object, tuple[bytes, ...]] = (None, ())
     """What a surface was made of, and its definitions."""
-    array: tuple[object, bytes] = (None, b"")
-    """Definitions, and the array that lists them."""
+    array: tuple[object, object, bytes] = (None, None, b"")
+    """Definitions of meta-tools and of tools, and the array that lists them."""
+    said: str = ""
+    """The mode that was last logged."""
+    picks: tuple[str, ...] = ()
+    """What was selected for the current turn, best first, whether or not it is listed."""
+    found: set[str] = field(default_factory=set)
+    """What searches of this client found."""
+    explained: set[str] = field(default_factory=set)
+    """Stubs whose arguments this client was told."""
+    calls: int = 0
+    """Calls of tools since the last prompt."""
+    host_session: str = ""
+    """The host's id of the conversation, from its prompt hook."""
+    choosing: anyio.CancelScope | None = None
+    """The selection that is being made for the last prompt of a hook."""
+    lists: int = 0
+    """Lists of tools that were answered."""
+    changes: int = 0
+    """Changes of the list of tools that the client was told of."""
+    reread: int = 0
+    """About how many tokens of definitions a model read again for these."""
+    unheeded: int = 0
+    """Changes in a row after which the client did not list again in time."""
     closed: bool = False
+    _listing: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def client_name(self) -> str:
+        """What the client calls itself, with its version; "" when it does not say."""
+        name, version = client_info(self.client)
+        return f"{name} {version}".strip()
+
+    def note_list(self) -> None:
+        """A list of tools was answered."""
+        self.lists += 1
+        self.unheeded = 0
+        listing, self._listing = self._listing, anyio.Event()
+        listing.set()
+
+    async def until_listed(self, count: int) -> None:
+        """Wait until so many lists of tools have been answered in all."""
+        while self.lists < count:
+            await self._listing.wait()
 
     def ask(
         self,
@@ -97,3 +143,12 @@ class Session:
         """Answer everything in flight with an error, for a gateway that goes down."""
         for exchange in [*self.in_flight.values(), *self.listening]:
             exchange.refuse(error)
+
+
+def client_info(client: bytes) -> tuple[str, str]:
+    """Name and version of a client as its ``clientInfo`` has them, "" for what it does not say."""
+    try:
+        members = env.members(client)
+    except RpcError:
+        return "", ""
+    return env.text(members.get("name")) or "", env.text(members.get("version")) or ""

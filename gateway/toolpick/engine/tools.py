@@ -36,15 +36,26 @@ class Tools:
         name = exchange.text_param("name")
         entry = exchange.session.pool.generation.tools.get(name)
         if entry is not None:
+            if self._engine.meta_tools.strict:
+                return self._engine.meta_tools.call_checked(exchange, entry)
             self.call_entry(exchange, entry, exchange.params)
             return None
-        meta_tool = self._engine.turns.meta_tools.get(name)
+        meta_tool = self._engine.meta_tools.handlers.get(name)
         if meta_tool is not None:
             return meta_tool(exchange)
         return self.unknown(exchange, name, self.call)
 
-    def call_entry(self, exchange: Exchange, entry: ToolEntry, params: env.Members) -> None:
-        """Pass a call on to its server; ``params`` are tools/call params without ``_meta``."""
+    def call_entry(
+        self,
+        exchange: Exchange,
+        entry: ToolEntry,
+        params: env.Members,
+        finish: Callable[[bytes], bytes] | None = None,
+    ) -> None:
+        """Pass a call on to its server; ``params`` are tools/call params without ``_meta``.
+
+        ``finish`` has the last word on the result.
+        """
         if exchange.modern and "requestState" in params and self._engine.parking.resume(exchange):
             return
         self._engine.turns.used(exchange.session, entry.exposed)
@@ -56,6 +67,7 @@ class Tools:
             name=entry.name,
             headers=self._parameter_headers(link, entry, params),
             repeatable=lambda: _repeatable(entry),
+            finish=finish,
         )
 
     def _parameter_headers(

@@ -4,31 +4,35 @@ No I/O and no clock. Selections come in as ranked names; surfaces and texts go o
 """
 
 from toolpick.turns.arguments import arguments_problem
+from toolpick.turns.clients import UNKNOWN, ClientTraits, in_environment, recognise
+from toolpick.turns.context import context
 from toolpick.turns.conversation import Conversation, Failure, Picks, Policy
-from toolpick.turns.estimate import ESTIMATE_METHOD, estimate_tokens, estimate_total
+from toolpick.turns.estimate import (
+    ESTIMATE_METHOD,
+    estimate_reread,
+    estimate_tokens,
+    estimate_total,
+)
 from toolpick.turns.metatools import (
     BadSearch,
     Search,
+    arguments_text,
     catalog_size,
     definitions,
     read_search,
     search_answer,
     text_result,
+    with_text,
 )
 from toolpick.turns.query import SOURCES, read_header, read_meta, resolve
 from toolpick.turns.signature import signature
-from toolpick.turns.stubs import stub
-from toolpick.turns.surface import (
-    ClientTraits,
-    Surface,
-    choose_mode,
-    fixed_surface,
-    with_quota,
-)
+from toolpick.turns.stubs import hinted, loaded, stub
+from toolpick.turns.surface import Surface, choose_mode, fixed_surface, with_quota
 
 __all__ = [
     "ESTIMATE_METHOD",
     "SOURCES",
+    "UNKNOWN",
     "BadSearch",
     "ClientTraits",
     "Conversation",
@@ -38,19 +42,27 @@ __all__ = [
     "Search",
     "Surface",
     "arguments_problem",
+    "arguments_text",
     "catalog_size",
     "choose_mode",
+    "context",
     "definitions",
+    "estimate_reread",
     "estimate_tokens",
     "estimate_total",
     "fixed_surface",
+    "hinted",
+    "in_environment",
+    "loaded",
     "read_header",
     "read_meta",
     "read_search",
+    "recognise",
     "resolve",
     "search_answer",
     "signature",
     "stub",
     "text_result",
     "with_quota",
+    "with_text",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 ESTIMATE_METHOD = "estimated from character classes"
 
@@ -56,3 +56,18 @@ def estimate_tokens(raw: bytes) -> int:
 def estimate_total(definitions: Iterable[bytes]) -> int:
     """About how many tokens a list of definitions takes."""
     return sum(map(estimate_tokens, definitions))
+
+
+def estimate_reread(before: Sequence[bytes], after: Sequence[bytes], keeps_order: bool) -> int:
+    """About how many tokens of a changed list a model reads again, its prompt cache being lost.
+
+    A cache holds up to the first difference; where a client sorts tools itself, nothing is sure to
+    come before that. What follows the tools in a prompt is lost, too, and not counted.
+    """
+    same = 0
+    if keeps_order:
+        for old, new in zip(before, after, strict=False):
+            if old != new:
+                break
+            same += 1
+    return estimate_total(after[same:])

@@ -39,6 +39,7 @@ _ARGUMENT = 110
 _ARGUMENTS = 12
 # A number that no float holds, such as 1e400, is no reason not to show a tool.
 _TREE = msgspec.json.Decoder(float_hook=lambda digits: Raw(digits.encode()))
+_MEMBERS = msgspec.json.Decoder(dict[str, Raw])
 _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 
 
@@ -179,6 +180,25 @@ def text_result(text: str, is_error: bool = False) -> bytes:
     """A tool result with one text block."""
     content = [{"type": "text", "text": text}]
     return msgspec.json.encode({"content": content, **({"isError": True} if is_error else {})})
+
+
+def arguments_text(entry: ToolEntry) -> str:
+    """The arguments of a tool that its client has seen as a stub."""
+    schema = _TREE.decode(entry.raw)["inputSchema"]
+    lines = "".join(_described(schema, 4 * _SIGNATURE))
+    return f"Arguments of {entry.exposed}: {signature(schema, 2 * _SIGNATURE)}{lines}"
+
+
+def with_text(result: bytes, text: str) -> bytes:
+    """A tool's result with one more block of text; as it is where it has no list of blocks."""
+    members = _MEMBERS.decode(result)
+    blocks = bytes(members.get("content", b"")).strip()
+    if not blocks.endswith(b"]"):
+        return result
+    more = msgspec.json.encode({"type": "text", "text": text})
+    comma = b"" if blocks[:-1].strip() == b"[" else b","
+    members["content"] = Raw(b"%b%b%b]" % (blocks[:-1], comma, more))
+    return msgspec.json.encode(members)
 
 
 def _nothing(entries: Mapping[str, ToolEntry], search: Search) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from toolpick.model import Era
+    from toolpick.turns.clients import ClientTraits
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +28,6 @@ class Surface:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClientTraits:
-    """How a client treats lists.
-
-    ``relists``: it reads the list again when told; ``exact``: it then forgets what is gone;
-    ``keeps_order``: it passes our order on; ``defers``: it hides tools behind a search of its own;
-    ``most``: how many tools it takes, 0 for any number.
-    """
-
-    name: str
-    relists: bool = False
-    exact: bool = False
-    keeps_order: bool = False
-    defers: bool = False
-    most: int = 0
-
-
 def choose_mode(
     setting: str,
     *,
@@ -51,22 +35,32 @@ def choose_mode(
     total_tokens: int,
     threshold: int,
     has_query: bool,
+    tools: int = 0,
     client: ClientTraits | None = None,
 ) -> tuple[str, str]:
     """The mode for a session, and one phrase that says why.
 
     A setting other than "auto" is taken as it is. "auto" lists a catalog of at most ``threshold``
-    tokens in full, and any other as ``search``, whose list never changes and so keeps every
-    client's prompt cache.
+    tokens in full, if the client takes that many ``tools``. Of a larger one it gives everything to
+    a client that defers tools itself; each turn's own to a client whose prompt cache outlives that;
+    and to any other ``search``, whose list never changes.
     """
     if setting != "auto":
         return setting, f'surface = "{setting}" is set'
     size = f"the catalog takes about {total_tokens:,} tokens"
-    if total_tokens <= threshold:
+    if total_tokens > threshold:
+        size += f", more than {threshold:,}"
+    elif client is None or not client.most or tools <= client.most:
         return "full", f"{size}, not more than threshold_tokens = {threshold:,}"
     who = f"for {client.name}, " if client else ""
+    if client is not None and client.most and tools > client.most:
+        return "search", f"{who}which takes {client.most} tools, not {tools}"
+    if client is not None and client.defers and not client.unsure:
+        return "provider", f"{who}which defers tools itself, {size}"
+    if client is not None and client.follows:
+        return "turn", f"{who}which follows changes of the list and keeps its order, {size}"
     query = "a query source exists" if has_query else "no query source is known"
-    return "search", f"{who}{size}, more than {threshold:,}; {era} client, {query}"
+    return "search", f"{who}{size}; {era} client, {query}"
 
 
 def fixed_surface(

@@ -1,0 +1,149 @@
+"""One run of ``toolpick hook``: from the host's words on stdin to the answer on stdout.
+
+Always ends with 0 and an answer that lets the host go on: a prompt is never lost or held up for
+what is wrong here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+from toolpick.hook import hosts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from toolpick.hook.beacons import Beacon
+
+WAIT = 0.4
+"""Seconds that a hook may take in all, unless it is told another number."""
+LONGEST = 30.0
+MARGIN = 0.03
+"""Seconds of these that are left for the way back."""
+HINTS = ("ENABLE_TOOL_SEARCH",)
+"""Variables of the host that a gateway over HTTP can't see, and that say how it treats lists."""
+
+
+class Options:
+    """What the command line asks for."""
+
+    __slots__ = ("port", "selection", "server", "wait")
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        """Take what can be understood; a hook must not fail for the rest."""
+        self.wait = WAIT
+        self.port = 0
+        self.server = ""
+        self.selection = "--tool-selection" in arguments
+        rest = [part for text in arguments for part in text.split("=", 1)]
+        for name, value in zip(rest, rest[1:], strict=False):  # noqa: RUF007 - one import less
+            if name == "--server":
+                self.server = value
+            elif name == "--wait":
+                self.wait = min(max(_number(value, WAIT), 0.0), LONGEST)
+            elif name == "--port":
+                self.port = int(_number(value, 0))
+
+
+def _number(text: str, otherwise: float) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        return otherwise
+    return number if number == number else otherwise
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Answer the host; 0."""
+    began = time.monotonic()
+    call = None
+    answer: dict[str, Any] = {}
+    try:
+        call = hosts.read(sys.stdin.buffer.read())
+        answer = answered(call, Options(arguments), os.environ, began)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong here, the prompt must go on
+        sys.stderr.write(f"toolpick hook: {type(error).__name__}\n")
+        answer = hosts.answer(call, "")
+    try:
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    except OSError:
+        # nobody listens; keep the interpreter from trying again at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
+
+
+def answered(
+    call: hosts.Call | None, options: Options, environ: Mapping[str, str], began: float
+) -> dict[str, Any]:
+    """The answer to one call; gateways are asked until ``options.wait`` after ``began``."""
+    if call is None:
+        return {}
+    if call.event == hosts.SELECTION:
+        return _selection(call, options, environ, began) if options.selection else {}
+    if not call.prompt:
+        return hosts.answer(call, "")
+    request = {
+        "command": "prompt",
+        "host": call.host,
+        "prompt": call.prompt,
+        "session_id": call.session,
+        "cwd": call.cwd,
+        "server": options.server,
+        "environ": {name: environ[name] for name in HINTS if name in environ},
+    }
+    answers = _ask(call, options, environ, began, request)
+    return hosts.answer(call, hosts.joined([str(each.get("context", "")) for each in answers]))
+
+
+def _selection(
+    call: hosts.Call, options: Options, environ: Mapping[str, str], began: float
+) -> dict[str, Any]:
+    request = {"command": "selection", "host": call.host, "session_id": call.session}
+    names = [
+        name
+        for each in _ask(call, options, environ, began, request)
+        for name in each.get("names", ())
+    ]
+    return hosts.selection(list(dict.fromkeys(names)), options.server or "toolpick")
+
+
+def _ask(
+    call: hosts.Call,
+    options: Options,
+    environ: Mapping[str, str],
+    began: float,
+    request: dict[str, Any],
+) -> list[dict[str, Any]]:
+    gateways = found(call, options, environ)
+    if not gateways:
+        return []
+    from toolpick.hook.asking import ask
+
+    deadline = began + options.wait
+    left = max(deadline - time.monotonic() - MARGIN, 0.0)
+    return ask(gateways, {**request, "wait": round(left, 3)}, deadline)
+
+
+def found(call: hosts.Call, options: Options, environ: Mapping[str, str]) -> list[Beacon]:
+    """The gateways of the conversation that the hook runs for."""
+    from toolpick.hook.beacons import read_all
+
+    beacons = read_all(environ)
+    if not beacons:
+        return []
+    from toolpick.hook.ancestors import ancestors
+    from toolpick.hook.finding import of_conversation
+
+    return of_conversation(
+        beacons,
+        session=call.session,
+        parents=lambda: ancestors(os.getpid()),
+        cwd=call.cwd or os.getcwd(),
+        port=options.port,
+    )
