@@ -9,6 +9,7 @@ good answer counts.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,8 @@ class Greeting:
         self._version = version
         self._capabilities = capabilities
         self._announce = announce
-        self._say, self._hear = anyio.create_memory_object_stream[tuple[str, "Reply"]](4)
+        self._heard: deque[tuple[str, Reply]] = deque()
+        self._news = anyio.Event()
 
     async def legacy(self) -> Greeted:
         """Greet with ``initialize``; a server that knows only the modern era is greeted so.
@@ -128,12 +130,19 @@ class Greeting:
         raise problem
 
     def _send(self, method: str, params: bytes) -> None:
-        self._peer.request(method, params, lambda reply: self._say.send_nowait((method, reply)))
+        def done(reply: Reply) -> None:
+            self._heard.append((method, reply))
+            self._news.set()
+
+        self._peer.request(method, params, done)
 
     async def _next(self, seconds: float | None) -> tuple[str, Reply] | None:
+        """The next answer, None when there is none within so many seconds."""
         with anyio.move_on_after(seconds):
-            return await self._hear.receive()
-        return None
+            while not self._heard:
+                self._news = anyio.Event()
+                await self._news.wait()
+        return self._heard.popleft() if self._heard else None
 
     def _understand(
         self, method: str, reply: Reply, before: RpcError

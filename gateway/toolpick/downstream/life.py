@@ -13,7 +13,7 @@ import anyio
 
 from toolpick.downstream import listing
 from toolpick.downstream.greeting import Greeted, Greeting, params
-from toolpick.downstream.listening import Listening
+from toolpick.downstream.listening import ACKNOWLEDGED, Listening
 from toolpick.downstream.lists import CHANGES, Lists
 from toolpick.downstream.wires import agree, listen
 from toolpick.errors import RpcError, ServerError
@@ -166,6 +166,7 @@ class Life:
         kinds = CHANGES.get(method)
         if kinds is not None:
             self.lists.mark_stale(kinds)
+        if kinds is not None or method == ACKNOWLEDGED:
             return
         try:
             self._keeper.told(method, params, origin)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from toolpick.wire.peer import Peer
 
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 KINDS = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 
 
