@@ -93,6 +93,10 @@ class ChildWire:
 
     async def close(self) -> None:
         """End the process and all that it started: stdin closed, then SIGTERM, then SIGKILL."""
+        # the shield: being cancelled while ending a process must not leave it behind
+        await asyncio.shield(self._close())
+
+    async def _close(self) -> None:
         if self._starting is not None:
             await asyncio.wait([self._starting])
             if not self._starting.cancelled():
@@ -101,19 +105,19 @@ class ChildWire:
             return
         transport, child = self._transport, self._protocol
         group = transport.get_pid()
+        # looked up while the server lives: what has left its group is lost to us when it ends
+        family = processes.Family(group)
         try:
             stdin = transport.get_pipe_transport(0)
             if stdin is not None:
                 stdin.close()
-            # the shield: being cancelled while ending a process must not leave it behind
-            await asyncio.shield(_end(group, child))
+            await _end(family, child)
         finally:
             self._guard(group, False)
             transport.close()
 
 
-async def _end(group: int, child: _Child) -> None:
-    family = processes.Family(group)
+async def _end(family: processes.Family, child: _Child) -> None:
     if await child.gone(CLOSE_GRACE) and not family.alive():
         return
     family.send(signal.SIGTERM)
