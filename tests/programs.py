@@ -26,7 +26,7 @@ def serve(config: Path, *options: str) -> list[str]:
 
 def mounting(folder: Path, servers: dict[str, Sequence[str]], settings: str = "") -> Path:
     """Write a configuration of stdio servers; `settings` holds more lines for each of them."""
-    parts = ['[gateway]\nsurface = "full"\n']
+    parts = ['[gateway]\nsurface = "full"\nlist_wait = 30\n']
     for name, (command, *arguments) in servers.items():
         # A JSON string or list of strings is one in TOML as well.
         started = f"command = {json.dumps(command)}\nargs = {json.dumps(arguments)}\n"

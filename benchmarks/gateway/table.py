@@ -12,15 +12,21 @@ from peers import PEERS
 HEAD = """\
 # How fast toolpick is
 
-Ten stdio servers of fifty tools each, all 500 tools listed, {rounds} rounds, median; measured from
-outside by `make bench` on {date}. Machine: {machine}, not otherwise idle. *Floor*: a passthrough of
-200 lines without deadlines, restarts, notifications or sessions, measured in turn with toolpick in
-the same run; it is as little as a gateway in Python can do. *Own CPU* is user and system time of
-the gateway's process, without the servers.
+Ten stdio servers of fifty tools each, all 500 tools listed; the median of {rounds} rounds, measured
+from outside by `make bench` on {date}.
+
+Machine: {machine}; others used it too.
+
+*Floor*: a passthrough of 200 lines without deadlines, restarts, notifications or sessions, measured
+in turn with toolpick in the same run. It is as little as a gateway in Python can do, so the ratio
+to it says more than a figure does. *Own CPU*: user and system time of the gateway's process,
+without the servers.
 """
 PEER_NOTE = """\
-Others, measured earlier on a machine of the same kind with the same method (call, CPU, 64 in
-flight, list: as above; burst: 16 calls of 100 ms at once). Compare the size, not the digits.
+## Others
+
+The figures of other gateways were measured earlier, with the same method, on a machine of the same
+kind that was busier: compare the size, not the digits. *Burst*: 16 calls of 100 ms at once.
 """
 
 
@@ -71,18 +77,10 @@ class Row:
 
 
 def number(value: float | None) -> str:
-    """A figure with as many digits as it deserves."""
+    """A figure with three digits, more only before the point."""
     if value is None:
         return "–"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    return (
-        f"{value:.1f}"
-        if abs(value) >= 10
-        else f"{value:.2f}"
-        if abs(value) >= 1
-        else f"{value:.3f}"
-    )
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def render(

@@ -18,7 +18,9 @@ SERVERS = (
 
 def configuration(lab: Path, surface: str) -> str:
     """Ten servers, one tool of which is always shown."""
-    parts = [f'[gateway]\nsurface = "{surface}"\n[selector]\nalways = ["clock__now"]\n']
+    # a catalog as small as this one would be listed in full, and no prompt would change anything
+    gateway = f'[gateway]\nsurface = "{surface}"\nthreshold_tokens = 0\n'
+    parts = [f'{gateway}[selector]\nalways = ["clock__now"]\n']
     for name in SERVERS:
         arguments = [str(lab / "dyn_gateway.py"), "--downstream", name]
         started = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps(arguments)}\n"
