@@ -52,9 +52,10 @@ class SelectionContext:
     """What the turn is about.
 
     ``turn`` is an opaque id of the turn; ``query`` the prompt; ``conversation`` bounded excerpts of
-    what came before, oldest first; ``limit`` the most picks that may be returned (at least 1).
+    the prompts before it, oldest first; ``limit`` the most picks that may be returned (at least 1).
     ``conversation_id`` is opaque and the same for all turns of a conversation, "" where that is
-    unknown; selectors that spend money or time keep their accounts by it.
+    unknown; selectors that spend money or time keep their accounts by it. ``used`` are the ids of
+    the tools called in the conversation, each once, the last one last; some may be gone.
     """
 
     turn: str
@@ -62,6 +63,7 @@ class SelectionContext:
     conversation: tuple[str, ...] = ()
     limit: int = 16
     conversation_id: str = ""
+    used: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,14 @@ class Selection:
 
     ``degraded`` is empty, or says why a lesser method had to do (a model that could not be loaded)
     or why nothing could be ranked. No picks and no ``degraded`` means: the selector holds that no
-    tool is needed.
+    tool is needed. ``topic``: whether the turn goes on with the "same" as the conversation or turns
+    to something "new"; "" where the selector can't tell or there was nothing before.
     """
 
     picks: tuple[Pick, ...]
     reason: str
     degraded: str = ""
+    topic: str = ""
 
 
 class SelectionError(Exception):

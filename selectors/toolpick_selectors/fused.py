@@ -8,15 +8,18 @@ exactly come first in any case.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
 from anyio.to_thread import run_sync
 
-from toolpick_selectors import adaptive
+from toolpick_selectors import adaptive, conversation
 from toolpick_selectors.contract import Pick, Selection, SelectionError
 from toolpick_selectors.kept import Kept
 from toolpick_selectors.lexical import LexicalIndex, ranked, unranked
+from toolpick_selectors.recent import Recent
 from toolpick_selectors.words import squash
 
 if TYPE_CHECKING:
@@ -38,6 +41,15 @@ FLOOR = 0.2
 """A best cosine below this says nothing when no word is shared either."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """What one prompt says of each tool."""
+
+    words: NDArray[np.float32]
+    meaning: NDArray[np.float32]
+    total: NDArray[np.float32]
+
+
 class Fused:
     """Words and vectors, where a query's vector costs next to nothing."""
 
@@ -57,74 +69,97 @@ class Fused:
         self._words, self._ratio, self._minimum = words, ratio, minimum
         self._lexicon = lexicon
         self._indexes = Kept(LexicalIndex)
+        self._recent = Recent(vectors.embedder)
 
     def select(self, context: SelectionContext, tools: Sequence[Tool]) -> Selection:
-        """Pick the tools that fit the query best."""
-        query = self._query(context)
-        if not tools or not query:
+        """Pick the tools that fit the query best, and what the conversation makes likely."""
+        queries = self._queries(context)
+        if not tools or not (any(queries) or context.used):
             return _nothing(tools)
         try:
-            vector = self._vectors.embedder.embed_queries([query])[0]
+            vectors = self._recent.of(queries[0], queries[1:])
         except SelectionError as error:
-            return self._ranked(context, query, tools, None, str(error))
-        return self._ranked(context, query, tools, vector)
+            return self._ranked(context, queries, tools, (), str(error))
+        return self._ranked(context, queries, tools, vectors)
 
     def index(self, tools: Sequence[Tool]) -> float:
         """Embed ahead of a query what is new in ``tools``; see ``contract.Prepared``."""
         self._indexes.of(tools)
         return self._vectors.index(tools)
 
-    def _query(self, context: SelectionContext) -> str:
-        """The query, with English words added to a foreign one; "" without any word."""
-        if not squash(context.query):
+    def _queries(self, context: SelectionContext) -> list[str]:
+        """The query and the prompts before it, the last first; "" for one without any word."""
+        earlier = context.conversation[: -conversation.EARLIER - 1 : -1]
+        return [self._query(text) for text in (context.query, *earlier)]
+
+    def _query(self, text: str) -> str:
+        """A prompt, with English words added to a foreign one; "" without any word."""
+        if not squash(text):
             return ""
-        return self._lexicon.expand(context.query) if self._lexicon else context.query
+        return self._lexicon.expand(text) if self._lexicon else text
 
     def _ranked(
         self,
         context: SelectionContext,
-        query: str,
+        queries: Sequence[str],
         tools: Sequence[Tool],
-        vector: NDArray[np.float32] | None,
+        vectors: Sequence[NDArray[np.float32] | None],
         problem: str = "",
     ) -> Selection:
         index = self._indexes.of(tools)
-        words = _scaled(index.scores(query))
-        meaning, there = self._meaning(tools, vector)
-        if meaning.max(initial=0) < FLOOR and not words.any():
+        rows, there = self._vectors.of(tools)
+        scores, parts, topic = self._scores(
+            context,
+            tools,
+            [
+                self._fit(index.scores(query), _cosines(rows, vector), there)
+                for query, vector in zip_longest(queries, vectors)
+            ],
+        )
+        if not scores.any():
             return unranked("no tool fits the query")
-        fits = _scaled(meaning)
-        if fits.any():
-            fits[~there] = words[~there]
-            share = self._words if words.any() else 0.0
-            scores = share * words + (1 - share) * fits
-        else:
-            scores = words.copy()
         named = index.named(context.query)
         order = ranked(scores, tools, named, context.limit)
-        size = adaptive.size(
-            scores[order], ratio=self._ratio, minimum=self._minimum, limit=context.limit
-        )
+        ratio = self._ratio * (conversation.RATIO if topic else 1)
+        size = adaptive.size(scores[order], ratio=ratio, minimum=self._minimum, limit=context.limit)
         picks = tuple(
             Pick(
                 tools[at].id,
                 float(scores[at]),
                 "named" if at in named else "",
-                (("words", float(words[at])), ("meaning", float(fits[at]))),
+                tuple((name, float(part[at])) for name, part in parts),
             )
             for at in order[:size]
         )
-        reason = f"{len(picks)} of {len(tools)} tools by shared words and meaning"
-        return Selection(picks, reason, self._degraded(there, problem))
+        what = "shared words, meaning and the conversation" if topic else "shared words and meaning"
+        reason = f"{len(picks)} of {len(tools)} tools by {what}"
+        return Selection(picks, reason, self._degraded(there, problem), topic)
 
-    def _meaning(
-        self, tools: Sequence[Tool], vector: NDArray[np.float32] | None
-    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """The cosine of each tool, and whether it is known."""
-        rows, there = self._vectors.of(tools)
-        if vector is None or rows.shape[1] != len(vector):
-            return np.zeros(len(tools), np.float32), np.zeros(len(tools), np.bool_)
-        return rows @ vector, there
+    def _scores(
+        self, context: SelectionContext, tools: Sequence[Tool], fits: Sequence[_Fit]
+    ) -> tuple[NDArray[np.float32], list[tuple[str, NDArray[np.float32]]], str]:
+        """What each tool scores, what of, and whether the topic is another than before."""
+        own, *earlier = (fit.total for fit in fits)
+        parts = [("words", fits[0].words), ("meaning", fits[0].meaning)]
+        if not (context.conversation or context.used):
+            return own, parts, ""
+        carried = conversation.carried(own, earlier, tools, context.used)
+        topic = conversation.topic(own, tools, context.used)
+        return np.maximum(own, carried), [*parts, ("conversation", carried)], topic
+
+    def _fit(
+        self, words: NDArray[np.float32], meaning: NDArray[np.float32], there: NDArray[np.bool_]
+    ) -> _Fit:
+        """Fuse the words' scores and the cosines of one prompt."""
+        if meaning.max(initial=0) < FLOOR and not words.any():
+            nothing = np.zeros(len(there), np.float32)
+            return _Fit(nothing, nothing, nothing)
+        words, meaning = _scaled(words), _scaled(meaning)
+        if not meaning.any():
+            return _Fit(words, meaning, words.copy())
+        meaning[~there] = words[~there]
+        share = self._words if words.any() else 0.0
+        return _Fit(words, meaning, share * words + (1 - share) * meaning)
 
     def _degraded(self, there: NDArray[np.bool_], problem: str) -> str:
         missing = int(len(there) - there.sum())
@@ -143,16 +178,23 @@ class AsyncFused(Fused):
         self, context: SelectionContext, tools: Sequence[Tool]
     ) -> Selection:
         """Pick the tools that fit the query best; waits for the query's vector only."""
-        query = self._query(context)
-        if not tools or not query:
+        queries = self._queries(context)
+        if not tools or not (any(queries) or context.used):
             return _nothing(tools)
-        problem, vector = "", None
         try:
-            embed = self._vectors.embedder.embed_queries
-            vector = (await run_sync(embed, [query], abandon_on_cancel=True))[0]
+            vectors = await run_sync(
+                self._recent.of, queries[0], queries[1:], abandon_on_cancel=True
+            )
         except SelectionError as error:
-            problem = str(error)
-        return self._ranked(context, query, tools, vector, problem)
+            return self._ranked(context, queries, tools, (), str(error))
+        return self._ranked(context, queries, tools, vectors)
+
+
+def _cosines(rows: NDArray[np.float32], vector: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    """The cosine of each tool; zeros where the query has no vector, or one of another model."""
+    if vector is None or rows.shape[1] != len(vector):
+        return np.zeros(len(rows), np.float32)
+    return rows @ vector
 
 
 def _scaled(scores: NDArray[np.float32]) -> NDArray[np.float32]:
