@@ -16,8 +16,7 @@ from tests.front.fake_engine import (
     serving,
 )
 
-from toolpick.front import connection as under_test
-from toolpick.front import http
+from toolpick.front import http, reader
 
 OPEN = json.dumps(initialize()).encode()
 BIG = 16 * 1024 * 1024 + 1
@@ -118,6 +117,37 @@ async def test_an_offer_to_upgrade_is_passed_over() -> None:
         assert (await connection.response())[2] == b'{"status":"ok"}'
         await connection.send(*post(OPEN), body=OPEN)
         assert (await connection.response())[0] == 200
+
+
+async def test_a_tunnel_is_refused() -> None:
+    async with serving() as served, raw(served.port) as connection:
+        await connection.send("CONNECT example.org:443 HTTP/1.1")
+        assert (await connection.response())[0] == 405
+        assert await connection.rest() == b""
+
+
+async def test_empty_lines_before_a_request_are_passed_over() -> None:
+    async with serving() as served, raw(served.port) as connection:
+        await connection.send_bytes(b"\r\n")
+        await connection.send("GET /health HTTP/1.1")
+        assert (await connection.response())[0] == 200
+
+
+async def test_a_head_of_many_parts_may_be_as_large_as_one_of_one_part() -> None:
+    async with serving() as served, raw(served.port) as connection:
+        await connection.send_bytes(b"GET /health HTTP/1.1\r\n")
+        for number in range(12):
+            await connection.send_bytes(b"x-%d: " % number + b"y" * 5000 + b"\r\n")
+            await anyio.lowlevel.checkpoint()
+        await connection.send_bytes(b"host: localhost\r\n\r\n")
+        assert (await connection.response())[0] == 200
+
+
+async def test_trailers_without_end_are_cut_off() -> None:
+    lines = ("POST /mcp HTTP/1.1", "Content-Type: application/json", "Transfer-Encoding: chunked")
+    async with serving() as served, raw(served.port) as connection:
+        await connection.send(*lines, body=b"1\r\n1\r\n0\r\n" + b"x: yyyy\r\n" * 20_000)
+        assert (await connection.response())[0] == 431
 
 
 async def test_a_body_that_says_it_is_too_large_is_not_read() -> None:
@@ -233,11 +263,10 @@ async def test_a_bug_costs_one_request_only(
 async def test_a_bug_before_the_body_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(under_test, "Headers", None)
+    monkeypatch.setattr(reader, "Headers", None)
     async with serving() as served, raw(served.port) as connection:
         await connection.send("GET /health HTTP/1.1")
-        with pytest.raises(anyio.EndOfStream):
-            await connection.response()
+        assert (await connection.response())[0] == 500
     assert "event=bug" in caplog.text
 
 

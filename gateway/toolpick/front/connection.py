@@ -1,8 +1,8 @@
-"""One client's connection: HTTP/1.1 in, HTTP/1.1 out, with llhttp as the parser.
+"""One client's connection: requests in, responses out, in order and one at a time.
 
-Requests are served in order, one at a time. A request is served in the same turn of the loop in
-which its last byte comes, and may be answered there: no task, no queue, no second write stands
-between a client and a tool (docs/decisions/009). Knows no MCP.
+A request is served in the same turn of the loop in which its last byte comes, and may be answered
+there: no task, no queue, no second write stands between a client and a tool (docs/decisions/009).
+Knows no MCP.
 """
 
 from __future__ import annotations
@@ -12,77 +12,50 @@ import asyncio  # noqa: TID251
 import logging
 from collections import deque
 from typing import TYPE_CHECKING, cast
-from urllib.parse import unquote
 
-import httptools
-
-from toolpick.errors import INTERNAL_ERROR
-from toolpick.front.headers import Headers, Pairs
-from toolpick.front.refusal import Refused
-from toolpick.front.request import CLOSE, Request
+from toolpick.front.headers import Headers
+from toolpick.front.reader import Reader
+from toolpick.front.refusal import Refused, bug
+from toolpick.front.request import Request
 
 if TYPE_CHECKING:
     from toolpick.front.connections import Connections
 
 log = logging.getLogger("toolpick.http")
 
-HEAD_LIMIT = 64 * 1024
-"""Bytes of a request line with its headers."""
-BODY_LIMIT = 16 * 1024 * 1024
-"""Bytes of a request body; large enough for tools that take files as arguments."""
 PIPELINED = 8
 """Requests that may wait behind one that is being answered; then no more is read."""
-_UNREADABLE = "this is no HTTP/1.1 request"
 
 
 class Connection(asyncio.Protocol):
-    """A connection as asyncio drives it, and as httptools does."""
+    """A connection as asyncio drives it."""
 
     def __init__(self, all: Connections) -> None:
         """Belongs to one server's connections."""
         self.writable = True
+        """Whether the client keeps up with what it is sent."""
         self.closing = False
         """Whether the connection ends with the response that is being made."""
         self._all = all
-        self._parser = httptools.HttpRequestParser(self)
+        self._reader = Reader(self)
         self._transport = cast("asyncio.Transport", None)
         self._current: Request | None = None
         self._waiting: deque[Request] = deque()
-        self._incoming: Request | None = None
-        self._deaf = False
         self._paused = False
-        self._since = 0.0
         self._loop = asyncio.get_running_loop()
-        self._url = b""
-        self._lines: Pairs = []
-        self._head = 0
-        self._body: list[bytes] = []
-        self._size = 0
+        self._since = self._loop.time()
 
     # -- asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
         self._transport = cast("asyncio.Transport", transport)
-        self._since = self._loop.time()
         self._all.open.add(self)
 
     def data_received(self, data: bytes) -> None:
         """Read."""
-        if self._deaf:
-            return
         self._since = self._loop.time()
-        try:
-            self._parser.feed_data(data)
-            if self._in_head:
-                self._grow(len(data))
-            return
-        except httptools.HttpParserUpgrade as upgrade:
-            rest = data[upgrade.args[0] :]
-        except (httptools.HttpParserError, Refused) as error:
-            self._stop_reading(error)
-            return
-        self._pass_over_upgrade(rest)
+        self._reader.feed(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the request that is being answered."""
@@ -103,70 +76,40 @@ class Connection(asyncio.Protocol):
         elif self._current.drained is not None:
             self._current.drained()
 
-    # -- httptools
+    # -- for the reader
 
-    def on_message_begin(self) -> None:
-        """A request begins."""
-        self._in_head = True
-        self._incoming = None
-        self._url = b""
-        self._lines = []
-        self._head = 0
+    def admit(self, request: Request) -> None:
+        """Look at a request before its body is read.
 
-    def on_url(self, url: bytes) -> None:
-        """A part of the request's target."""
-        self._url += url
+        Raises:
+            Refused: it is not served.
+        """
+        self._all.service.admit(request)
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """One header line; after a chunked body, one that nobody reads."""
-        self._grow(len(name) + len(value))
-        if self._in_head:
-            self._lines.append((name.lower(), value))
+    def permit(self) -> None:
+        """Tell a client that asked whether it should send the body."""
+        if self._current is None:
+            self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    def on_headers_complete(self) -> None:
-        """Decide whether the body is worth reading."""
-        self._in_head = False
-        if self._parser.should_upgrade():
-            return
-        self._body = []
-        self._size = 0
-        request = self._incoming = self._request()
-        expects = request.headers.raw(b"expect").lower() == b"100-continue"
-        try:
-            self._all.service.admit(request)
-            said = request.headers.raw(b"content-length")
-            if said.isdigit() and int(said) > BODY_LIMIT:
-                raise _too_large()
-        except Refused as refused:
-            if expects:
-                # the body may never come, so what follows could not be told from it
-                self.closing, self._deaf, self._incoming = True, True, None
-            self._turn_away(request, refused)
-            return
-        if expects and self._current is None:
-            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    def line_up(self, request: Request) -> None:
+        """Serve a request, or refuse it, after those that came before it."""
+        self._waiting.append(request)
+        self._next()
+        if len(self._waiting) >= PIPELINED:
+            self._paused = True
+            self._transport.pause_reading()
 
-    def on_body(self, chunk: bytes) -> None:
-        """Keep a part of the body, unless its request is refused."""
-        request = self._incoming
-        if request is None or request.refusal is not None:
-            return
-        self._size += len(chunk)
-        if self._size > BODY_LIMIT:
-            self._body = []
-            self._turn_away(request, _too_large())
-        else:
-            self._body.append(chunk)
-
-    def on_message_complete(self) -> None:
-        """Serve the request, after those that came before it."""
-        request, self._incoming = self._incoming, None
-        if request is not None and request.refusal is None:
-            request.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-            self._body = []
-            self._line_up(request)
-        elif self.closing and self._current is None:
+    def body_passed(self) -> None:
+        """Take note that a body which nobody wanted has come to its end."""
+        if self.closing and self._current is None:
             self._transport.close()
+
+    def unreadable(self, refused: Refused) -> None:
+        """Close; say why, unless something that came before is still being answered."""
+        self.closing = True
+        if self._current is None and not self._waiting:
+            self._current = Request(self, "GET", "/", Headers([]), "1.1", keep_alive=False)
+            self._current.refuse(refused)
 
     # -- for requests
 
@@ -182,12 +125,11 @@ class Connection(asyncio.Protocol):
         """Take note of a complete response, and serve the next request."""
         self._since = self._loop.time()
         self._current = None
-        if not keep_alive:
-            self.closing = True
+        self.closing = self.closing or not keep_alive
         if not self.closing:
             if self._waiting:
                 self._loop.call_soon(self._next)
-        elif self._incoming is None:
+        elif not self._reader.in_body:
             # else the rest of a refused body is read first: a reset could overtake the response
             self._transport.close()
 
@@ -210,36 +152,6 @@ class Connection(asyncio.Protocol):
 
     # -- own
 
-    def _request(self) -> Request:
-        version = self._parser.get_http_version()
-        return Request(
-            self,
-            self._parser.get_method().decode("ascii"),
-            _path(self._url),
-            Headers(self._lines),
-            version,
-            keep_alive=version == "1.1" and self._parser.should_keep_alive(),
-        )
-
-    def _pass_over_upgrade(self, rest: bytes) -> None:
-        """Read a request again whose client offered another protocol, as Java's clients do.
-
-        Nobody has to take it, but the parser takes the body for a part of that protocol.
-        """
-        method, version = self._parser.get_method(), self._parser.get_http_version().encode()
-        lines = [line for line in self._lines if line[0] != b"upgrade"]
-        head = b"".join(b"%b: %b\r\n" % line for line in lines)
-        self._parser = httptools.HttpRequestParser(self)
-        again = b"%b %b HTTP/%b\r\n%b\r\n" % (method, self._url, version, head)
-        self.data_received(again + rest)
-
-    def _line_up(self, request: Request) -> None:
-        self._waiting.append(request)
-        self._next()
-        if len(self._waiting) >= PIPELINED:
-            self._paused = True
-            self._transport.pause_reading()
-
     def _next(self) -> None:
         """Serve what waits, one after the other, as long as each is answered at once."""
         while self._waiting and self._current is None and self.writable and not self._ended():
@@ -261,36 +173,4 @@ class Connection(asyncio.Protocol):
             request.refuse(refused)
         except Exception:
             log.exception("event=bug method=%s path=%r", request.method, request.path)
-            request.refuse(Refused(500, "toolpick failed; its log says why", INTERNAL_ERROR))
-
-    def _turn_away(self, request: Request, refused: Refused) -> None:
-        request.refusal = refused
-        self._line_up(request)
-
-    def _grow(self, size: int) -> None:
-        self._head += size
-        if self._head > HEAD_LIMIT:
-            raise Refused(431, f"the request's head is larger than {HEAD_LIMIT} bytes")
-
-    def _stop_reading(self, error: Exception) -> None:
-        """Answer what can't be understood, unless something else is being answered, and close."""
-        cause: BaseException | None = error
-        if isinstance(error, httptools.HttpParserCallbackError):
-            cause = error.__context__
-            if not isinstance(cause, (Refused, httptools.HttpParserError)):
-                log.error("event=bug", exc_info=cause)
-        self._deaf = self.closing = True
-        self._incoming = None
-        if self._current is None and not self._waiting:
-            self._current = Request(self, "GET", "/", Headers([]), "1.1", keep_alive=False)
-            self._current.refuse(cause if isinstance(cause, Refused) else Refused(400, _UNREADABLE))
-
-
-def _path(url: bytes) -> str:
-    path = httptools.parse_url(url).path or b"/"
-    return unquote(path.decode("latin-1")) if b"%" in path else path.decode("latin-1")
-
-
-def _too_large() -> Refused:
-    text = f"the request body is larger than {BODY_LIMIT} bytes; send less in one message"
-    return Refused(413, text, headers=[CLOSE])
+            request.refuse(bug())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from toolpick.errors import INVALID_REQUEST, GatewayError
+from toolpick.errors import INTERNAL_ERROR, INVALID_REQUEST, GatewayError
 from toolpick.wire import envelope as env
 
 if TYPE_CHECKING:
@@ -38,3 +38,8 @@ class Refused(GatewayError):
     def body(self) -> bytes:
         """The JSON-RPC error."""
         return env.failure(self.id, self._error)
+
+
+def bug() -> Refused:
+    """For what should not have happened; the log says more."""
+    return Refused(500, "toolpick failed; its log says why", INTERNAL_ERROR)
