@@ -4,6 +4,7 @@
     ├── ConfigError        the settings file is wrong: all problems at once
     ├── RpcError           a JSON-RPC error to answer with, or one that a server answered with
     ├── FrameError         bytes that are no JSON-RPC message
+    ├── ClientFileError    another program's settings file can't be read, changed or written
     └── ServerError        one downstream server is at fault; names it
         ├── ServerStarting     it is not up yet
         └── ServerLost         it ended, or its connection did
@@ -66,6 +67,14 @@ class RpcError(GatewayError):
 
 class FrameError(GatewayError):
     """Bytes on the wire that are no JSON-RPC message."""
+
+
+class ClientFileError(GatewayError):
+    """Another program's settings file can't be read, changed or written; nothing was changed."""
+
+    def __init__(self, file: str, line: int, what: str) -> None:
+        """``line`` 0 means that no single line is to blame."""
+        super().__init__(f"{file}:{line}: {what}" if line else f"{file}: {what}")
 
 
 class ServerError(GatewayError):

@@ -40,10 +40,16 @@ def load(args: argparse.Namespace) -> Loaded:
         ConfigError: they can't be used.
     """
     from toolpick.config.load import load as load_file
+
+    return load_file(settings_file(args), os.environ)
+
+
+def settings_file(args: argparse.Namespace) -> Path | None:
+    """The settings file that the options name, else the usual one, if there is any."""
     from toolpick.config.locate import locate
 
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is no home
-    return load_file(locate(args.config, os.environ, Path.cwd(), home), os.environ)
+    return locate(args.config, os.environ, Path.cwd(), home)
 
 
 def with_surface(settings: Settings, surface: str | None) -> Settings:
