@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from toolpick_selectors import adaptive
 from toolpick_selectors.fused import AsyncFused, Fused
-from toolpick_selectors.lexicon import Lexicon
 from toolpick_selectors.registry import build_embedder
 from toolpick_selectors.vectors import Vectors
 
 if TYPE_CHECKING:
     from toolpick_selectors.embedders import Embedder
+    from toolpick_selectors.lexicon import Lexicon
     from toolpick_selectors.registry import Parts
     from toolpick_selectors.store import VectorStore
 
@@ -39,7 +39,7 @@ def embedding(
 def fused(name: str, *, words: float, ratio: float, minimum: int, parts: Parts) -> Fused:
     """Make a selector on the embedder called ``name``, sync when the embedder is quick."""
     embedder = build_embedder(name, parts)
-    lexicon = Lexicon() if embedder.model.startswith("bundled") else None
+    lexicon: Lexicon | None = getattr(embedder, "lexicon", None)
     vectors = Vectors(embedder, _store(embedder, parts))
     make = Fused if embedder.quick else AsyncFused
     return make(vectors, words=words, ratio=ratio, minimum=minimum, lexicon=lexicon)

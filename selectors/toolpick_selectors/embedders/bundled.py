@@ -16,6 +16,7 @@ import numpy as np
 
 from toolpick_selectors.contract import SelectionError
 from toolpick_selectors.embedders import PARAMETERS, TEXT_CHARS
+from toolpick_selectors.lexicon import Lexicon
 from toolpick_selectors.literals import without_numbers, without_quoted
 from toolpick_selectors.wordpiece import WordPiece
 from toolpick_selectors.words import spaced
@@ -44,6 +45,7 @@ class Bundled:
     def __init__(self, *, folder: str = "") -> None:
         """Remember where; the table is read at first use."""
         self.model = "bundled-1"
+        self.lexicon = Lexicon()
         self._folder = folder
         self._lock = threading.Lock()
         self._table: _Table | None = None
@@ -51,10 +53,11 @@ class Bundled:
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a prompt; of a very long one the beginning and the end are read.
 
-        Half of it comes from the prompt without the values that it quotes.
+        Half of it comes from the prompt without the values that it quotes. Of a prompt in another
+        language, what the lexicon makes of it is read.
         """
         table = self._loaded()
-        prompts = [without_numbers(_clipped(text)) for text in texts]
+        prompts = [without_numbers(_clipped(self.lexicon.english(t) or t)) for t in texts]
         prompts = [prompt if table.pieces.knows(prompt) else "" for prompt in prompts]
         bare = [without_quoted(prompt) for prompt in prompts]
         bare = [b if b.strip() else p for b, p in zip(bare, prompts, strict=True)]
