@@ -187,7 +187,9 @@ async def serving(engine: FakeEngine | None = None, **options: Any) -> AsyncIter
         with anyio.fail_after(5):
             await up.wait()
         limits = httpx2.Limits(max_connections=200)
-        async with httpx2.AsyncClient(limits=limits, timeout=5, trust_env=False) as client:
+        async with httpx2.AsyncClient(
+            limits=limits, timeout=5, trust_env=False, verify=False
+        ) as client:
             yield Served(urls[0], engine, client, stopped, scope)
         scope.cancel()
 
