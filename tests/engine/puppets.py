@@ -227,6 +227,13 @@ class Puppet:
                     return found[count - 1]
                 await self._news.wait()
 
+    async def hears_answer(self) -> Message:
+        """Wait for an answer to what it asked."""
+        with anyio.fail_after(PATIENCE):
+            while not (found := [message for message in self.log if "method" not in message]):
+                await self._news.wait()
+        return found[0]
+
     def methods(self, *but: str) -> list[str]:
         """The methods that were heard, in order, without those named."""
         return [m["method"] for m in self.log if "method" in m and m["method"] not in but]
@@ -292,7 +299,7 @@ class Puppet:
         self.listening.append(asked)
         await asked.connection.notify("notifications/subscriptions/acknowledged", wanted)
         await asked.cancelled()
-        self.listening.remove(asked)
+        self.listening = [one for one in self.listening if one is not asked]
         raise Silence
 
     def _lists(self, key: str, attribute: str = "") -> Handler:

@@ -69,6 +69,9 @@ def whom_to_tell(
         token = bytes(env.members(params).get("progressToken", b"")).strip(b'"')
         call = calls.get(int(token)) if token.isdigit() else None
         return [call] if call is not None else []
+    if method == "notifications/cancelled":
+        # of a question, by the server's own id: it means nothing to anyone but who passed it on
+        return list(calls.values())
     if origin is not None and origin in calls:
         return [calls[origin]]
     if method == "notifications/message" and calls:

@@ -344,6 +344,4 @@ class Engine:
 
     def answered(self, session: Session, message: env.Envelope) -> None:
         """Take a client's answer to something it was asked."""
-        waiting = session.asked.pop(bytes(message.id), None)
-        if waiting is not None:
-            waiting(message.result, message.error)
+        session.answered(bytes(message.id), message.result, message.error)

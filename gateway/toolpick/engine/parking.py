@@ -9,9 +9,8 @@ for the client that made it only, and for ``PATIENCE`` seconds.
 from __future__ import annotations
 
 import secrets
+import time
 from typing import TYPE_CHECKING
-
-import anyio
 
 from toolpick.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from toolpick.wire import envelope as env
@@ -69,10 +68,10 @@ class Parking:
 
     def ask(self, relay: Relay, id: bytes, method: str, params: bytes) -> None:
         """A server asks on behalf of a modern client's call."""
-        self._expire()
         call = relay.parked
         if call is None:
-            call = relay.parked = ParkedCall(relay, anyio.current_time())
+            self._expire(room=1)
+            call = relay.parked = ParkedCall(relay, time.monotonic())
             self._calls[call.state] = call
         self._keys += 1
         call.asked[f"q{self._keys}"] = (id, method, params)
@@ -88,6 +87,7 @@ class Parking:
         state = env.text(exchange.params.get("requestState", b""))
         if state is None or not state.startswith("toolpick."):
             return False
+        self._expire()
         call = self._calls.get(state)
         if call is None or call.session is not exchange.session:
             raise RpcError(INVALID_PARAMS, "unknown or expired requestState; call again without it")
@@ -114,10 +114,11 @@ class Parking:
         """Forget a call that has ended."""
         self._calls.pop(call.state, None)
 
-    def _expire(self) -> None:
-        now = anyio.current_time()
+    def _expire(self, room: int = 0) -> None:
+        """Give up what has waited too long, and the oldest where ``room`` more are to fit."""
+        now = time.monotonic()
         for call in list(self._calls.values()):
-            if now - call.born < PATIENCE and len(self._calls) < MOST:
+            if now - call.born < PATIENCE and len(self._calls) + room <= MOST:
                 break
             self.end(call)
             for id, _, _ in call.asked.values():

@@ -275,8 +275,11 @@ class Relay:
             else:
                 peer.respond(id, bytes(result))
 
+        def progress(members: env.Members) -> None:
+            peer.notify("notifications/progress", env.encode(members))
+
         self._questions[id] = self.exchange.session.ask(
-            method, params, self.exchange.channel, answered
+            method, params, self.exchange.channel, answered, progress
         )
 
 

@@ -190,4 +190,7 @@ class Reports:
             else:
                 peer.respond(id, bytes(result))
 
-        session.ask(method, params, session.out, answered)
+        def progress(members: env.Members) -> None:
+            peer.notify("notifications/progress", env.encode(members))
+
+        session.ask(method, params, session.out, answered, progress)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from toolpick.errors import RpcError
-from toolpick.turns import UNKNOWN
+from toolpick.turns import UNKNOWN, Pasts
 from toolpick.wire import envelope as env
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ class Session:
     """The mode that was last logged."""
     picks: tuple[str, ...] = ()
     """What was selected for the current turn, best first, whether or not it is listed."""
+    pasts: Pasts = field(default_factory=Pasts)
+    """What its conversations have been about."""
     found: set[str] = field(default_factory=set)
     """What searches of this client found."""
     explained: set[str] = field(default_factory=set)
@@ -119,16 +121,43 @@ class Session:
         params: env.Body,
         channel: Channel,
         answered: Callable[[env.Body, env.Body], None],
+        progress: Callable[[env.Members], None] | None = None,
     ) -> bytes:
-        """Send a request to the client on ``channel``; ``answered`` gets result and error."""
+        """Send a request to the client on ``channel``; ``answered`` gets result and error.
+
+        ``progress`` gets the client's, where the params ask for any.
+        """
         self.next_id += 1
         id = env.encode(f"toolpick-{self.next_id}")
         self.asked[id] = answered
+        if progress is not None and b'"progressToken"' in bytes(params):
+            params = self._with_token(id, params, progress)
         channel.send(env.request(id, method, params), final=False)
         return id
 
+    def _with_token(
+        self, id: bytes, params: env.Body, progress: Callable[[env.Members], None]
+    ) -> env.Body:
+        """Params under a token of our own: two servers may use the same."""
+        members = env.members(params)
+        meta = env.members(members.get("_meta", b""))
+        token = meta.get("progressToken")
+        if token is None:
+            return params
+        self.asked_progress[id] = lambda told: progress({**told, "progressToken": token})
+        meta["progressToken"] = env.Raw(id)
+        return env.encode({**members, "_meta": meta})
+
+    def answered(self, id: bytes, result: env.Body, error: env.Body) -> None:
+        """Take the client's answer to something that it was asked."""
+        waiting = self.asked.pop(id, None)
+        self.asked_progress.pop(id, None)
+        if waiting is not None:
+            waiting(result, error)
+
     def give_up(self, id: bytes, reason: str, channel: Channel) -> None:
         """Withdraw a request that was sent to the client."""
+        self.asked_progress.pop(id, None)
         if self.asked.pop(id, None) is not None:
             params = b'{"requestId":%b,"reason":%b}' % (id, env.encode(reason))
             channel.send(env.notification("notifications/cancelled", params), final=False)

@@ -56,8 +56,6 @@ class Tools:
 
         ``finish`` has the last word on the result.
         """
-        if exchange.modern and "requestState" in params and self._engine.parking.resume(exchange):
-            return
         self._engine.turns.used(exchange.session, entry.exposed)
         link = exchange.session.pool.links[entry.server]
         self.forward(
@@ -96,7 +94,15 @@ class Tools:
         repeatable: Callable[[], bool] | None = None,
         finish: Callable[[bytes], bytes] | None = None,
     ) -> None:
-        """Send a request to a server, at once where it is up, else when it is."""
+        """Send a request to a server, at once where it is up, else when it is.
+
+        A modern client that comes back to a parked call is answered with what became of that.
+
+        Raises:
+            RpcError: it comes back with a state that is not, or no longer, good.
+        """
+        if exchange.modern and "requestState" in params and self._engine.parking.resume(exchange):
+            return
         link = exchange.session.pool.links[server]
 
         def last_word(body: bytes) -> bytes:
