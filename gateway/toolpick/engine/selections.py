@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolpick.config.settings import SelectorSettings
     from toolpick.engine.session import Session
     from toolpick.model import Query, ToolEntry
+    from toolpick.turns import Past
 
 log = logging.getLogger("toolpick.selector")
 
@@ -53,7 +54,7 @@ class Selections:
         self._environ = environ
         self._runner = Runner(settings.kind, settings.options, settings.timeout, self._parts)
         self._fallback = Runner("lexical", {}, settings.timeout)
-        self._turns: dict[tuple[str, str, str], _Pending] = {}
+        self._turns: dict[tuple[str, str, str, Past], _Pending] = {}
 
     def _parts(self) -> Any:
         from toolpick_selectors.registry import Parts
@@ -77,14 +78,17 @@ class Selections:
         """Index tools ahead of the first query."""
         await self._runner.prepare(entries)
 
-    async def choose(self, session: Session, query: Query) -> Outcome:
+    async def choose(self, session: Session, query: Query, past: Past, more: int = 0) -> Outcome:
         """The selection of a turn; those who ask for the same turn share it.
+
+        ``past`` is what the conversation has been about; ``more`` tools are selected than usual.
 
         Raises:
             Superseded: the turn is over, and the selection was given up.
         """
         # A server that came up within the turn makes a new generation, to choose from anew.
-        key = (f"{id(session)} {session.pool.generation.number}", query.conversation, query.text)
+        place = f"{session.number} {session.pool.generation.number}"
+        key = (place, query.conversation, query.text, past)
         while (pending := self._turns.get(key)) is not None:
             await pending.done.wait()
             if pending.outcome is not None:
@@ -94,10 +98,16 @@ class Selections:
         pending = self._turns[key] = _Pending()
         try:
             entries = tuple(session.pool.generation.tools.values())
+            limit = self._settings.limit + more
             outcome = await self._runner.select(
-                query.text, entries, limit=self._wide(), conversation_id=query.conversation
+                query.text,
+                entries,
+                limit=self._wide(limit),
+                conversation=past.prompts,
+                conversation_id=_whose(session, query),
+                used=past.called,
             )
-            pending.outcome = self._shared_out(outcome, session.pool.generation.tools)
+            pending.outcome = self._shared_out(outcome, session.pool.generation.tools, limit)
         finally:
             if pending.outcome is None:
                 self._turns.pop(key, None)
@@ -106,14 +116,12 @@ class Selections:
             self._turns.pop(next(iter(self._turns)))
         return pending.outcome
 
-    def _wide(self) -> int:
+    def _wide(self, limit: int) -> int:
         """How many picks to ask for, so that some of other servers are left to fill up with."""
-        limit = self._settings.limit
-        return limit if self._settings.kind in DEAR else 2 * limit
+        return self._settings.limit if self._settings.kind in DEAR else 2 * limit
 
-    def _shared_out(self, outcome: Outcome, tools: Mapping[str, ToolEntry]) -> Outcome:
+    def _shared_out(self, outcome: Outcome, tools: Mapping[str, ToolEntry], limit: int) -> Outcome:
         """At most ``limit`` picks, of one server no more than its share while others match."""
-        limit = self._settings.limit
         if len(outcome.picks) <= limit:
             return outcome
         most = self._settings.per_server or max(1, int(SHARE * limit))
@@ -128,6 +136,13 @@ class Selections:
             again = await self._fallback.select(query, entries, limit=limit)
             return Outcome(again.picks, again.reason, outcome.failed)
         return outcome
+
+
+def _whose(session: Session, query: Query) -> str:
+    """The conversation, as nobody else can name it: clients choose their own ids."""
+    if not query.conversation:
+        return ""
+    return "\0".join((session.profile.name, session.key, query.conversation))
 
 
 def superseded(session: Session, query: Query) -> bool:

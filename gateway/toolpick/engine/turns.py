@@ -19,6 +19,7 @@ from toolpick.model import Era
 from toolpick.turns import (
     Conversation,
     Failure,
+    Past,
     Picks,
     Policy,
     Surface,
@@ -36,12 +37,15 @@ if TYPE_CHECKING:
     from toolpick.catalog import Difference
     from toolpick.engine.engine import Engine
     from toolpick.engine.exchange import Channel, Exchange
+    from toolpick.engine.profile import Profile
     from toolpick.engine.session import Session
     from toolpick.model import Query
     from toolpick.turns import ClientTraits
 
 log = logging.getLogger("toolpick.turn")
 
+NAMED = 12
+"""How many more tools a turn selects where a hook names them, which costs a third of listing."""
 CARRIED = ("meta", "header")
 """Sources of queries that come with a request, and in the modern era concern it alone."""
 
@@ -56,10 +60,10 @@ class Turns:
         self.forms = Forms(engine.settings)
         self.selections = Selections(engine.settings.selector, engine.environ)
 
-    def new_conversation(self) -> Conversation:
-        """A conversation that follows the settings."""
-        always, gateway = self._engine.settings.selector.always, self._gateway
-        return Conversation(Policy(always, gateway.max_tools, gateway.stability))
+    def new_conversation(self, profile: Profile) -> Conversation:
+        """A conversation that follows the settings, as a profile has them."""
+        gateway = self._gateway
+        return Conversation(Policy(profile.always, gateway.max_tools, gateway.stability))
 
     # -- the list
 
@@ -89,20 +93,25 @@ class Turns:
     def query(self, exchange: Exchange) -> Query | None:
         """What this request's turn is about, from the strongest source that knows."""
         session = exchange.session
-        outside = session.query
+        outside, profile, command = session.query, session.profile, self._engine.command_query
         conversation = env.text(exchange.meta.get(CONVERSATION_KEY)) or ""
         return resolve(
             meta_query=env.text(exchange.meta.get(QUERY_KEY)),
             hook_query=outside.text if outside is not None else None,
             header_query=exchange.header_query,
-            command_query=self._engine.command_query.text if self._engine.command_query else None,
+            profile_query=profile.query.text if profile.query else None,
+            command_query=command.text if command else None,
             conversation=conversation or (outside.conversation if outside is not None else ""),
         )
+
+    def standing_query(self, session: Session) -> Query | None:
+        """What a session's turns are about when a request says nothing itself."""
+        return session.query or session.profile.query or self._engine.command_query
 
     def mode(self, session: Session, has_query: bool) -> tuple[str, str]:
         """The mode of a session's list, and why."""
         return choose_mode(
-            self._gateway.surface,
+            session.profile.surface,
             era=session.era,
             total_tokens=total_tokens(session),
             threshold=self._gateway.threshold_tokens,
@@ -122,7 +131,7 @@ class Turns:
         allowed = tuple(session.pool.generation.tools)
         if mode == "turn" and session.conversation.turn:
             return session.conversation.refresh(allowed)
-        return fixed_surface(mode, allowed, self._engine.settings.selector.always, reason)
+        return fixed_surface(mode, allowed, session.profile.always, reason)
 
     def _is_new(self, exchange: Exchange, query: Query) -> bool:
         """Whether a query begins a turn: request-carried ones always do for modern clients."""
@@ -137,8 +146,9 @@ class Turns:
         if mode != "turn" or query is None or not self._is_new(exchange, query):
             return self.surface(session, query is not None)
         if exchange.modern and query.source in CARRIED:
-            outcome = await self._choose(session, query, exchange.channel)
-            return self.new_conversation().begin_turn(outcome, tuple(session.pool.generation.tools))
+            outcome = await self._choose(session, query, exchange.channel, Past())
+            alone = self.new_conversation(session.profile)
+            return alone.begin_turn(outcome, tuple(session.pool.generation.tools))
         try:
             await self.begin(session, query, exchange.channel)
         except Superseded:
@@ -151,27 +161,36 @@ class Turns:
         Raises:
             Superseded: a hook has told of another prompt meanwhile.
         """
-        outcome = await self._choose(session, query, channel)
+        past = session.pasts.of(query.conversation).before(query.text)
+        outcome = await self._choose(session, query, channel, past)
         if superseded(session, query):
             raise Superseded
         key = (query.text, query.conversation)
         if session.chosen == key:
             return
         session.chosen = key
+        session.pasts.prompted(query.conversation, query.text)
         session.picks = outcome.names if isinstance(outcome, Picks) else ()
         if self._may_change(session):
-            session.conversation.begin_turn(outcome, tuple(session.pool.generation.tools))
+            allowed, named = tuple(session.pool.generation.tools), self._names(session, query)
+            session.conversation.begin_turn(outcome, allowed, named=named)
         else:
             log.info("client=%r note=%r", session.client_name, "list_changes is used up")
 
     async def _choose(
-        self, session: Session, query: Query, channel: Channel | None
+        self, session: Session, query: Query, channel: Channel | None, past: Past
     ) -> Picks | Failure:
         with on_behalf_of(session, channel):
-            outcome = await self.selections.choose(session, query)
+            more = NAMED if self._names(session, query) else 0
+            outcome = await self.selections.choose(session, query, past, more)
         if outcome.failed:
             return Failure(outcome.failed)
-        return Picks(tuple(pick.id for pick in outcome.picks), outcome.reason)
+        names = tuple(pick.id for pick in outcome.picks)
+        return Picks(names, outcome.reason, outcome.topic)
+
+    def _names(self, session: Session, query: Query) -> bool:
+        """Whether a hook names to the model what of a turn's picks it is not shown."""
+        return query.source == "hook" and self.traits(session).takes_context
 
     def _answer(self, exchange: Exchange, surface: Surface, query: Query | None) -> None:
         session = exchange.session
@@ -187,7 +206,7 @@ class Turns:
         """Log how a client is shown the tools, and why, when that is new."""
         if session.said != surface.mode:
             session.said = surface.mode
-            _, why = self.mode(session, session.query is not None)
+            _, why = self.mode(session, self.standing_query(session) is not None)
             log.info("client=%r surface=%s why=%r", session.client_name, surface.mode, why)
 
     # -- changes
@@ -205,7 +224,7 @@ class Turns:
         """Whether the client would see other tools than it was last shown or told of."""
         if session.listed is None:
             return False
-        query = session.query or self._engine.command_query
+        query = self.standing_query(session)
         shown = self.forms.of(session, self.surface(session, query is not None))
         if shown == session.listed:
             return False
@@ -216,7 +235,10 @@ class Turns:
     def used(self, session: Session, name: str) -> None:
         """Note that a tool was called. What a modern client is listed never depends on it."""
         session.calls += 1
-        if session.era is Era.MODERN or not self._may_change(session):
+        if session.era is Era.MODERN:
+            return
+        session.pasts.called(name)
+        if not self._may_change(session):
             return
         if session.conversation.use(name) and session.said == "stubs":
             self._engine.report_view(session)

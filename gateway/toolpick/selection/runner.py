@@ -39,12 +39,16 @@ NAME_FIRST = 64
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a selection ended. ``failed`` says why nothing could be ranked, "" if something was."""
+    """How a selection ended. ``failed`` says why nothing could be ranked, "" if something was.
+
+    ``topic`` is "same", "new" or "", as in ``toolpick_selectors.contract.Selection``.
+    """
 
     picks: tuple[Pick, ...] = ()
     reason: str = ""
     degraded: str = ""
     failed: str = ""
+    topic: str = ""
 
 
 class Runner:
@@ -119,15 +123,20 @@ class Runner:
         turn: str = "",
         conversation: Sequence[str] = (),
         conversation_id: str = "",
+        used: Sequence[str] = (),
     ) -> Outcome:
         """Rank the tools for a query.
+
+        ``conversation`` are the prompts before it, ``used`` the exposed names of tools called.
 
         Raises:
             TurnRefused: the selector is set to fail the turn rather than to go on without it.
         """
         if not entries:
             return Outcome(reason="no tools to choose from")
-        context = SelectionContext(turn, query, tuple(conversation), max(limit, 1), conversation_id)
+        context = SelectionContext(
+            turn, query, tuple(conversation), max(limit, 1), conversation_id, tuple(used)
+        )
         try:
             with anyio.fail_after(self._timeout):
                 selector = await self.selector()
@@ -168,7 +177,9 @@ class Runner:
                 picks[pick.id] = pick
         if selection.degraded:
             self._say_once(selection.degraded)
-        return Outcome(tuple(picks.values()), selection.reason, selection.degraded)
+        return Outcome(
+            tuple(picks.values()), selection.reason, selection.degraded, topic=selection.topic
+        )
 
     def _failed(self, why: str) -> Outcome:
         self._say_once(why)

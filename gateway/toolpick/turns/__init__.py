@@ -24,6 +24,7 @@ from toolpick.turns.metatools import (
     text_result,
     with_text,
 )
+from toolpick.turns.past import Past, Pasts
 from toolpick.turns.query import SOURCES, read_header, read_meta, resolve
 from toolpick.turns.signature import signature
 from toolpick.turns.stubs import hinted, loaded, stub
@@ -37,6 +38,8 @@ __all__ = [
     "ClientTraits",
     "Conversation",
     "Failure",
+    "Past",
+    "Pasts",
     "Picks",
     "Policy",
     "Search",

@@ -9,7 +9,8 @@ boundary with ``stability = "append"`` the new picks are appended, and only what
 pick of the turn; with "exact" the list becomes the picks; - a selection that failed changes
 nothing where something is shown; else every allowed tool is listed, or, where these are more than
 ``max_tools``, the meta-tools that reach them all; - an empty selection is an answer, not a
-failure.
+failure; - where the host's hook names to the model what is not listed, the list changes only when
+the topic does, and then by a turn's best ``LISTED`` picks: prompt caches live as long as the list.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from toolpick.turns.surface import Surface, pinned_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+
+
+LISTED = 10
+"""How many of a turn's picks are listed where the others are named to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,8 @@ class Picks:
 
     names: tuple[str, ...]
     reason: str = ""
+    topic: str = ""
+    """The "same" as before, or "new"; "" where nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +85,13 @@ class Conversation:
         """The tools used so far, whose full definition is shown from then on."""
         return self._used
 
-    def begin_turn(self, outcome: Picks | Failure, allowed: Collection[str]) -> Surface:
-        """Begin a turn with its selection."""
+    def begin_turn(
+        self, outcome: Picks | Failure, allowed: Collection[str], *, named: bool = False
+    ) -> Surface:
+        """Begin a turn with its selection.
+
+        ``named``: whether picks that are not listed reach the model in another way.
+        """
         self.turn += 1
         allowed = dict.fromkeys(allowed)
         self._forget(allowed)
@@ -89,6 +101,10 @@ class Conversation:
         if isinstance(outcome, Failure):
             return self._fail_open(outcome.why, allowed)
         picks = self._listable(outcome.names, allowed)
+        if named:
+            if outcome.topic == "same" and self._shown:
+                return self._show(allowed, "the list stays while the topic does")
+            picks = picks[:LISTED]
         if self._policy.stability == "exact":
             self._shown = self._cut(self._joined(picks, keep=picks), picks, allowed)
         else:
