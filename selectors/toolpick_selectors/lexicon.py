@@ -11,6 +11,7 @@ import gzip
 import re
 import threading
 import unicodedata
+from array import array
 from bisect import bisect_left
 from functools import lru_cache
 from importlib.resources import files
@@ -25,6 +26,8 @@ SHORTEST, KEPT_SHARE = 4, 0.7
 COMPOUND = 8
 """Words this long may be two words written as one."""
 PROMPT_CHARS = 4_000
+RECENT = 32
+"""Prompts whose English words are remembered, since several ask for them within a turn."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _WHOLE_WORD = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)")
@@ -59,8 +62,8 @@ class Lexicon:
         """Remember where; the list is read at the first foreign prompt."""
         self._path = path
         self._lock = threading.Lock()
-        self._words: list[str] | None = None
-        self._english: list[str] = []
+        self._lines: _Lines | None = None
+        self._recent = lru_cache(RECENT)(self._translated)
 
     def expand(self, text: str) -> str:
         """``text`` with English words added when it is in another language."""
@@ -72,7 +75,10 @@ class Lexicon:
 
         Words that English shares, such as names, are kept.
         """
-        text = unicodedata.normalize("NFKC", text[:PROMPT_CHARS])
+        return self._recent(text[:PROMPT_CHARS])
+
+    def _translated(self, text: str) -> str:
+        text = unicodedata.normalize("NFKC", text)
         if not foreign(text):
             return ""
         found: list[str] = []
@@ -102,47 +108,81 @@ class Lexicon:
 
     def _run(self, run: str) -> list[str]:
         """The English words for text without spaces: the longest known word first."""
+        lines = self._loaded()
         found: list[str] = []
         at = 0
         while at < len(run):
-            for length in range(min(LONGEST_RUN, len(run) - at), 0, -1):
-                english = self._exact(run[at : at + length])
-                if english:
-                    found.append(english)
-                    at += length
-                    break
-            else:
-                at += 1
+            word, english = lines.longest(run[at : at + LONGEST_RUN])
+            if english:
+                found.append(english)
+            at += len(word) or 1
         return found
 
     def _exact(self, word: str) -> str:
-        words = self._loaded()
-        at = bisect_left(words, word)
-        return self._english[at] if at < len(words) and words[at] == word else ""
+        lines = self._loaded()
+        at = lines.place(word)
+        found, english = lines.pair(at) if at < len(lines) else ("", "")
+        return english if found == word else ""
 
     def _form(self, word: str) -> str:
         """The English words for the known word that begins most like ``word``.
 
         In a sorted list, that word is a neighbour.
         """
-        words = self._loaded()
-        at = bisect_left(words, word)
+        lines = self._loaded()
+        at = lines.place(word)
         best, english = 0, ""
-        for near in range(max(0, at - 3), min(len(words), at + 3)):
-            alike = _alike(word, words[near])
-            if same_word(word, words[near]) and alike > best:
-                best, english = alike, self._english[near]
+        for near in range(max(0, at - 3), min(len(lines), at + 3)):
+            known, meaning = lines.pair(near)
+            alike = _alike(word, known)
+            if alike > best and same_word(word, known):
+                best, english = alike, meaning
         return english
 
-    def _loaded(self) -> list[str]:
+    def _loaded(self) -> _Lines:
         with self._lock:
-            if self._words is None:
+            if self._lines is None:
                 place = Path(self._path or str(files("toolpick_selectors") / "model/lexicon.gz"))
-                lines = gzip.decompress(place.read_bytes()).decode().split("\n")
-                pairs = [line.partition("\t") for line in lines]
-                self._english = [english for _, _, english in pairs]
-                self._words = [word for word, _, _ in pairs]
-            return self._words
+                self._lines = _Lines(gzip.decompress(place.read_bytes()))
+            return self._lines
+
+
+class _Lines:
+    """Sorted lines: word, tab, English words. Kept as bytes: objects take ten times the room."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        self._starts = array("I", [0, *(match.end() for match in re.finditer(b"\n", raw))])
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def pair(self, at: int) -> tuple[str, str]:
+        start = self._starts[at]
+        end = self._starts[at + 1] - 1 if at + 1 < len(self._starts) else len(self._raw)
+        word, _, english = self._raw[start:end].decode().partition("\t")
+        return word, english
+
+    def place(self, word: str) -> int:
+        """Where ``word`` is, or would be: the order of bytes is that of characters."""
+        raw, starts = self._raw, self._starts
+        return bisect_left(starts, word.encode(), key=lambda at: raw[at : raw.find(b"\t", at)])
+
+    def longest(self, text: str) -> tuple[str, str]:
+        """The longest word that ``text`` begins with, and its English words; "" if there is none.
+
+        What comes just before a text in sorted order is such a word, or shows how much of the text
+        any word can begin with.
+        """
+        word = ""
+        while text:
+            at = self.place(text)
+            for near in (at, at - 1):
+                word, english = self.pair(near) if 0 <= near < len(self) else ("", "")
+                if word and text.startswith(word):
+                    return word, english
+            text = text[: _alike(text, word)]
+        return "", ""
 
 
 def foreign(text: str) -> bool:

@@ -51,7 +51,7 @@ def test_words_are_translated_in_their_forms_and_as_compounds(small, prompt, eng
 def test_english_prompts_are_left_alone(small, prompt):
     assert not foreign(prompt)
     assert small.english(prompt) == ""
-    assert small._words is None
+    assert small._lines is None
 
 
 @pytest.mark.parametrize(
