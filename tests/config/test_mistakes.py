@@ -107,8 +107,8 @@ def test_a_mistake_in_the_gateway_table(mistakes: Mistakes, line: str, message: 
             "kind, limit, minimum, per_server, always, timeout",
         ),
         (
-            '\nlexical.x = ["${NO}"]',
-            "lexical.x[0]: the variable NO is not set; set it, or write ${NO:-default}",
+            '\nhybrid.x = ["${NO}"]',
+            "hybrid.x[0]: the variable NO is not set; set it, or write ${NO:-default}",
         ),
     ],
 )

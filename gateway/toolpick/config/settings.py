@@ -50,7 +50,7 @@ class GatewaySettings:
 class SelectorSettings:
     """The ``[selector]`` table. ``options`` are the sub-tables, by selector kind."""
 
-    kind: str = "lexical"
+    kind: str = "hybrid"
     limit: int = 16
     minimum: int = 6
     per_server: int = 0
