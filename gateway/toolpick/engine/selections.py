@@ -97,17 +97,8 @@ class Selections:
                 raise Superseded
         pending = self._turns[key] = _Pending()
         try:
-            entries = tuple(session.pool.generation.tools.values())
-            limit = self._settings.limit + more
-            outcome = await self._runner.select(
-                query.text,
-                entries,
-                limit=self._wide(limit),
-                conversation=past.prompts,
-                conversation_id=_whose(session, query),
-                used=past.called,
-            )
-            pending.outcome = self._shared_out(outcome, session.pool.generation.tools, limit)
+            tools, whose = session.pool.generation.tools, _whose(session, query)
+            pending.outcome = await self.select(query.text, tools, past, more, whose)
         finally:
             if pending.outcome is None:
                 self._turns.pop(key, None)
@@ -115,6 +106,21 @@ class Selections:
         while len(self._turns) > KEPT:
             self._turns.pop(next(iter(self._turns)))
         return pending.outcome
+
+    async def select(
+        self, text: str, tools: Mapping[str, ToolEntry], past: Past, more: int, whose: str = ""
+    ) -> Outcome:
+        """As ``choose``, of these tools by exposed name, for nobody in particular."""
+        limit = self._settings.limit + more
+        outcome = await self._runner.select(
+            text,
+            tuple(tools.values()),
+            limit=self._wide(limit),
+            conversation=past.prompts,
+            conversation_id=whose,
+            used=past.called,
+        )
+        return self._shared_out(outcome, tools, limit)
 
     def _wide(self, limit: int) -> int:
         """How many picks to ask for, so that some of other servers are left to fill up with."""
