@@ -203,11 +203,15 @@ class Turns:
         session.note_list()
 
     def _say(self, session: Session, surface: Surface) -> None:
-        """Log how a client is shown the tools, and why, when that is new."""
-        if session.said != surface.mode:
-            session.said = surface.mode
-            _, why = self.mode(session, self.standing_query(session) is not None)
-            log.info("client=%r surface=%s why=%r", session.client_name, surface.mode, why)
+        """When a client is shown another kind of list: log why, and get ready for its prompts."""
+        if session.said == surface.mode:
+            return
+        session.said = surface.mode
+        _, why = self.mode(session, self.standing_query(session) is not None)
+        log.info("client=%r surface=%s why=%r", session.client_name, surface.mode, why)
+        if surface.mode != "full":
+            entries = tuple(session.pool.generation.tools.values())
+            self._engine.run(self.selections.prepare, entries)
 
     # -- changes
 
