@@ -52,7 +52,13 @@ class Selections:
         """Nothing is loaded before the first use."""
         self._settings = settings
         self._environ = environ
-        self._runner = Runner(settings.kind, settings.options, settings.timeout, self._parts)
+        self._runner = Runner(
+            settings.kind,
+            settings.options,
+            settings.timeout,
+            self._parts,
+            minimum=settings.minimum,
+        )
         self._fallback = Runner("lexical", {}, settings.timeout)
         self._turns: dict[tuple[str, str, str, Past], _Pending] = {}
 

@@ -60,12 +60,18 @@ class Runner:
         options: Mapping[str, Mapping[str, Any]],
         timeout: float,
         parts: Callable[[], Any] | None = None,
+        *,
+        minimum: int | None = None,
     ) -> None:
-        """``parts`` makes what the selector library is lent, when the selector is built."""
+        """``parts`` makes what the selector library is lent, when the selector is built.
+
+        ``minimum`` is the fewest tools to pick, for a selector that can be told.
+        """
         self.kind = kind
         self._options = options
         self._timeout = timeout
         self._parts = parts
+        self._minimum = minimum
         self._selector: Any = None
         self._broken = ""
         self._building = anyio.Lock()
@@ -90,10 +96,13 @@ class Runner:
         return self._selector
 
     def _build(self) -> Any:
-        from toolpick_selectors.registry import Parts, build
+        from toolpick_selectors.registry import Parts, build, options
 
         parts = self._parts() if self._parts is not None else Parts(options=self._options)
-        return build(self.kind, self._options.get(self.kind, {}), parts)
+        given = dict(self._options.get(self.kind, {}))
+        if self._minimum is not None and "minimum" in options(self.kind):
+            given.setdefault("minimum", self._minimum)
+        return build(self.kind, given, parts)
 
     async def prepare(self, entries: Sequence[ToolEntry]) -> None:
         """Let the selector index these tools, so that the first query finds it warm."""
