@@ -136,6 +136,8 @@ class Connection:
                 await self._take(json.loads(line))
         except (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError):
             self.lost.set()
+            lost = [one for one in self.puppet.listening if one.connection is self]
+            self.puppet.listening = [one for one in self.puppet.listening if one not in lost]
 
     async def _take(self, message: Message) -> None:
         self.puppet.heard(message)
@@ -211,28 +213,34 @@ class Puppet:
 
     async def lives(self, count: int) -> Connection:
         """Wait until the process has been started so many times."""
-        with anyio.fail_after(PATIENCE):
-            while len(self.connections) < count:
-                await self._news.wait()
+        await self.until(lambda: len(self.connections) >= count)
         return self.connections[count - 1]
 
     async def hears(
         self, method: str, which: Callable[[Message], bool] = lambda _: True, count: int = 1
     ) -> Message:
         """Wait for the ``count``-th message of a method; returns it."""
+
+        def found() -> list[Message]:
+            return [m for m in self.log if m.get("method") == method and which(m)]
+
+        await self.until(lambda: len(found()) >= count)
+        return found()[count - 1]
+
+    async def until(self, what: Callable[[], bool]) -> None:
+        """Wait until something is so that a message may have brought about."""
         with anyio.fail_after(PATIENCE):
-            while True:
-                found = [m for m in self.log if m.get("method") == method and which(m)]
-                if len(found) >= count:
-                    return found[count - 1]
+            while not what():
                 await self._news.wait()
+
+    def streams(self) -> list[Message]:
+        """What the open streams of changes are for."""
+        return [asked.params["notifications"] for asked in self.listening]
 
     async def hears_answer(self) -> Message:
         """Wait for an answer to what it asked."""
-        with anyio.fail_after(PATIENCE):
-            while not (found := [message for message in self.log if "method" not in message]):
-                await self._news.wait()
-        return found[0]
+        await self.until(lambda: any("method" not in message for message in self.log))
+        return next(message for message in self.log if "method" not in message)
 
     def methods(self, *but: str) -> list[str]:
         """The methods that were heard, in order, without those named."""
@@ -295,11 +303,12 @@ class Puppet:
     async def _listen(self, asked: Asked) -> Message:
         stamp = {"_meta": {META + "subscriptionId": asked.id}}
         wanted = {"notifications": asked.params["notifications"], **stamp}
-        self.listening = [one for one in self.listening if one.connection is asked.connection]
         self.listening.append(asked)
         await asked.connection.notify("notifications/subscriptions/acknowledged", wanted)
+        self.wake()
         await asked.cancelled()
         self.listening = [one for one in self.listening if one is not asked]
+        self.wake()
         raise Silence
 
     def _lists(self, key: str, attribute: str = "") -> Handler:

@@ -25,6 +25,7 @@ from toolpick.engine.prompts import Prompts
 from toolpick.engine.reports import Reports
 from toolpick.engine.resources import Resources
 from toolpick.engine.session import Session, client_info
+from toolpick.engine.subscriptions import Subscriptions
 from toolpick.engine.tools import Tools
 from toolpick.engine.turns import Turns
 from toolpick.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, GatewayError, RpcError
@@ -84,16 +85,17 @@ class Engine:
         self.tools = Tools(self)
         self.turns = Turns(self)
         self.meta_tools = MetaTools(self)
-        self.resources = Resources(self)
+        self.subscriptions = Subscriptions(self)
+        resources = Resources(self)
         prompts, greetings, completions = Prompts(self), Greetings(self), Completions(self)
         both: dict[str, Any] = {
             "tools/list": self.turns.list,
             "tools/call": self.tools.call,
             "prompts/list": prompts.list,
             "prompts/get": prompts.get,
-            "resources/list": self.resources.list_all,
-            "resources/templates/list": self.resources.list_templates,
-            "resources/read": self.resources.read,
+            "resources/list": resources.list_all,
+            "resources/templates/list": resources.list_templates,
+            "resources/read": resources.read,
             "completion/complete": completions.complete,
         }
         self._handlers: dict[Era, dict[str, Any]] = {
@@ -102,13 +104,13 @@ class Engine:
                 "initialize": greetings.initialize,
                 "ping": greetings.ping,
                 "logging/setLevel": greetings.set_level,
-                "resources/subscribe": self.resources.subscribe,
-                "resources/unsubscribe": self.resources.unsubscribe,
+                "resources/subscribe": self.subscriptions.subscribe,
+                "resources/unsubscribe": self.subscriptions.unsubscribe,
             },
             Era.MODERN: {
                 **both,
                 "server/discover": greetings.discover,
-                "subscriptions/listen": self.resources.listen,
+                "subscriptions/listen": self.subscriptions.listen,
             },
         }
 
@@ -178,6 +180,7 @@ class Engine:
         session.closed = True
         for exchange in [*session.in_flight.values(), *session.listening]:
             exchange.cancel("the session has ended")
+        self.subscriptions.leave(session)
         session.pool.leave()
         own = [link for link in session.pool.links.values() if link not in self._shared.values()]
         with anyio.CancelScope(shield=True):

@@ -10,8 +10,8 @@ from toolpick.downstream.link import State
 from toolpick.engine.greetings import pass_level
 from toolpick.engine.levels import loud_enough
 from toolpick.engine.relay import Relay
-from toolpick.engine.resources import tell, wants
 from toolpick.engine.rounds import may_ask
+from toolpick.engine.subscriptions import tell, wants
 from toolpick.errors import METHOD_NOT_FOUND, RpcError
 from toolpick.model import Era
 from toolpick.wire import envelope as env
@@ -115,7 +115,7 @@ class Reports:
         """Renew what a server that came up must know; give up when a required one can't start."""
         if link.state is State.UP:
             pass_level(self._session, link)
-            self._engine.resources.renew(self._session, link)
+            self._engine.subscriptions.renew(self._session, link)
         elif (
             link.settings.required
             and link.tried
@@ -132,7 +132,7 @@ class Reports:
         """Pass on what a client can do something with."""
         session = self._session
         if method == "notifications/resources/updated":
-            self._engine.resources.updated(session, link, params)
+            self._engine.subscriptions.updated(session, link, params)
         elif method == "notifications/progress":
             # progress of a request that is in flight was routed to it; the rest is late or invented
             return
