@@ -66,7 +66,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Text that says what a turn is about, and where it was had: meta, hook, header, command."""
+    """Text that says what a turn is about, and which source it was had from."""
 
     text: str
     source: str

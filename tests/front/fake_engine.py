@@ -11,6 +11,7 @@ import anyio
 import httpx2
 
 from toolpick.engine.exchange import Channel, Exchange
+from toolpick.engine.profile import Profile
 from toolpick.engine.session import Session
 from toolpick.errors import RpcError
 from toolpick.front.http import serve_http
@@ -51,8 +52,10 @@ class FakeEngine:
         client: bytes,
         out: Channel | None,
         key: str = "",
+        profile: str = "",
     ) -> Session:
-        session = Session(key, era, version, capabilities, client, out, None, None)
+        chosen = Profile(profile)
+        session = Session(key, era, version, capabilities, client, out, None, None, chosen)
         self.sessions.append(session)
         self._note()
         return session

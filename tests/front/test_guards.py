@@ -212,7 +212,7 @@ async def test_each_profile_has_its_own_path_and_sessions() -> None:
         headers = {"mcp-session-id": opened.headers["mcp-session-id"]}
         ping = request("ping")
         elsewhere = await served.client.post(served.url, json=ping, headers=headers)
-    assert [session.key for session in engine.sessions] == ["a b"]
+    assert [session.profile.name for session in engine.sessions] == ["a b"]
     assert (opened.status_code, elsewhere.status_code) == (200, 404)
 
 

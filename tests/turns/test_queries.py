@@ -7,13 +7,14 @@ TEXTS = {
     "meta_query": "from meta",
     "hook_query": "from hook",
     "header_query": "from header",
+    "profile_query": "from profile",
     "command_query": "from command",
 }
 
 
 def test_the_strongest_source_wins_in_the_order_of_the_table():
     names = [source.name for source in SOURCES]
-    assert names == ["meta", "hook", "header", "command"]
+    assert names == ["meta", "hook", "header", "profile", "command"]
     for index, name in enumerate(names):
         left = dict(list(TEXTS.items())[index:])
         assert resolve(**left) == Query(f"from {name}", name)

@@ -4,6 +4,7 @@ Snapshots go in, generations come out. No I/O, no clock, no sessions.
 """
 
 from toolpick.catalog.definitions import legacy_form
+from toolpick.catalog.filters import allowed, filtered
 from toolpick.catalog.generation import Difference, Generation, Route, diff, listing, merge
 from toolpick.catalog.links import rewrite_links
 from toolpick.catalog.names import LIMIT, RESERVED, clean_prefix, exposed_name
@@ -20,9 +21,11 @@ __all__ = [
     "Rules",
     "Shelf",
     "Snapshot",
+    "allowed",
     "clean_prefix",
     "diff",
     "exposed_name",
+    "filtered",
     "legacy_form",
     "listing",
     "merge",

@@ -23,6 +23,7 @@ from toolpick.catalog.definitions import (
     mend_tool,
     read_definition,
 )
+from toolpick.catalog.filters import allowed
 from toolpick.catalog.names import assign_names, was_changed
 from toolpick.catalog.uris import is_uri, wrap_uri
 from toolpick.model import PromptEntry, ResourceEntry, Snapshot, ToolEntry
@@ -50,9 +51,7 @@ class Rules:
 
     def allows(self, name: str) -> bool:
         """Whether the operator lets a tool of this name be listed and called."""
-        if any(fnmatchcase(name, pattern) for pattern in self.deny):
-            return False
-        return not self.allow or any(fnmatchcase(name, pattern) for pattern in self.allow)
+        return allowed(name, self.allow, self.deny)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,8 @@ def shelve(rules: Rules, snapshot: Snapshot) -> Shelf:
     listed = note.readable("tool", snapshot.tools, "name")
     unmatched = _unmatched(rules, [name for name, _ in listed])
     remarks += [f"{rules.server}: {what} matches no tool of this server" for what in unmatched]
-    allowed = [(name, tool) for name, tool in listed if rules.allows(name)]
-    tools = note.mended("tool", allowed, lambda tool: mend_tool(tool, rules.flat_schemas))
+    passed = [(name, tool) for name, tool in listed if rules.allows(name)]
+    tools = note.mended("tool", passed, lambda tool: mend_tool(tool, rules.flat_schemas))
     prompts = note.mended("prompt", note.readable("prompt", snapshot.prompts, "name"), mend_prompt)
     return Shelf(
         rules.server,

@@ -53,10 +53,30 @@ def settings_file(args: argparse.Namespace) -> Path | None:
 
 
 def with_surface(settings: Settings, surface: str | None) -> Settings:
-    """The settings with another surface, where one was asked for."""
+    """The settings with another surface, also of profiles, where one was asked for."""
     if surface is None:
         return settings
-    return replace(settings, gateway=replace(settings.gateway, surface=surface))
+    return replace(
+        settings,
+        gateway=replace(settings.gateway, surface=surface),
+        profiles=tuple(replace(each, surface=surface) for each in settings.profiles),
+    )
+
+
+def with_profile(settings: Settings, name: str, has_query: bool) -> Settings:
+    """The settings with one profile alone, where one was asked for.
+
+    Its query gives way where the command line has one.
+
+    Raises:
+        GatewayError: there is no such profile.
+    """
+    if not name:
+        return settings
+    profile = settings.profile(name)
+    if has_query:
+        profile = replace(profile, query="")
+    return replace(settings, profiles=(profile,))
 
 
 def log_to_stderr(level: str) -> None:

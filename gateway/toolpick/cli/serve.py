@@ -10,7 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolpick.cli.common import add_config, load, log_to_stderr, run_async, with_surface
+from toolpick.cli.common import (
+    add_config,
+    load,
+    log_to_stderr,
+    run_async,
+    with_profile,
+    with_surface,
+)
 from toolpick.config.settings import SURFACES
 from toolpick.errors import GatewayError
 
@@ -40,6 +47,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "--surface", choices=SURFACES, help="what tools/list shows; overrides the settings"
     )
     parser.add_argument(
+        "--profile", default="", metavar="NAME", help="serve this profile of the settings alone"
+    )
+    parser.add_argument(
         "--query", metavar="TEXT", help="what every turn is about, for headless runs"
     )
     parser.add_argument(
@@ -62,8 +72,9 @@ def run(args: argparse.Namespace) -> int:
     loaded = load(args)
     for problem in (*loaded.problems, *loaded.remarks):
         log.warning("config=%s", problem)
-    settings = with_surface(loaded.settings, args.surface)
     query = command_query(args)
+    settings = with_profile(loaded.settings, args.profile, query is not None)
+    settings = with_surface(settings, args.surface)
 
     return run_async(_serve, settings, loaded, query, args)
 
@@ -132,7 +143,7 @@ async def _front(
     if not args.http:
         from toolpick.front.stdio import serve_stdio
 
-        await serve_stdio(engine)
+        await serve_stdio(engine, args.profile)
         return
     from urllib.parse import urlsplit
 
@@ -149,4 +160,7 @@ async def _front(
         token=settings.gateway.token or None,
         max_sessions=settings.gateway.max_sessions,
         ready=ready,
+        profiles=("", *(each.name for each in settings.profiles)),
+        usual=args.profile,
+        profile_tokens={each.name: each.token for each in settings.profiles},
     )

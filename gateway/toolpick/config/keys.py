@@ -19,6 +19,7 @@ from toolpick.config.settings import (
     SURFACES,
     TRANSPORTS,
     GatewaySettings,
+    ProfileSettings,
     SelectorSettings,
     ServerSettings,
 )
@@ -49,7 +50,7 @@ class Table:
     """All keys of one table, and the dataclass that holds their defaults."""
 
     name: str
-    settings: type[GatewaySettings | SelectorSettings | ServerSettings]
+    settings: type[GatewaySettings | SelectorSettings | ServerSettings | ProfileSettings]
     keys: tuple[Key, ...]
 
     def get(self, name: str) -> Key | None:
@@ -175,7 +176,26 @@ SERVER = Table(
     ),
 )
 
-TABLES = (GATEWAY, SELECTOR, SERVER)
+PROFILE = Table(
+    "profiles.NAME",
+    ProfileSettings,
+    (
+        Key("servers", TEXTS, "names of the servers that are part of it; empty: all"),
+        Key("allow", TEXTS, "glob patterns of exposed tool names; empty allows all"),
+        Key("deny", TEXTS, "glob patterns of tools that are never listed nor called"),
+        Key("always", TEXTS, "in place of `always` of `[selector]`"),
+        Key("surface", CHOICE, "in place of `surface` of `[gateway]`", SURFACES),
+        Key("query", TEXT, "what every turn is about, where nothing better is known"),
+        Key(
+            "token",
+            TEXT,
+            "bearer token whose holders get this profile and nothing else",
+            secret=True,
+        ),
+    ),
+)
+
+TABLES = (GATEWAY, SELECTOR, SERVER, PROFILE)
 
 
 def names(keys: Iterable[Key]) -> tuple[str, ...]:

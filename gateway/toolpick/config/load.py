@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from toolpick.config import clients, names, tables
+from toolpick.config import clients, names, profiles, tables
 from toolpick.config.servers import Surroundings, server, summary
-from toolpick.config.settings import ServerSettings, Settings
+from toolpick.config.settings import ProfileSettings, ServerSettings, Settings
 from toolpick.config.source import Place, Source, quoted, read, too_deep
 from toolpick.config.values import Field, Reader, instead, nearest, shown
 from toolpick.errors import ConfigError, Problem
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from toolpick.config.toml_lines import Keys
 
-_TABLES = ("gateway", "selector", "servers")
+_TABLES = ("gateway", "selector", "servers", "profiles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,11 @@ class _Loading:
         reader = Reader(self.around.environ, self.problems)
         gateway = tables.gateway(self.fields("gateway"), reader)
         selector = tables.selector(self.fields("selector"), reader, self.remarks)
-        return Settings(path, gateway, selector, tuple(self.servers()))
+        servers = tuple(self.servers())
+        found = tuple(self.profiles([entry.name for entry in servers], reader))
+        places = {each.name: self.places["profiles", each.name] for each in found}
+        profiles.check_tokens(gateway.token, found, places, reader)
+        return Settings(path, gateway, selector, servers, found)
 
     def strangers(self) -> None:
         """Note tables that nobody reads, and a JSON file that is about something else."""
@@ -135,6 +139,21 @@ class _Loading:
                 elif name:
                     called[name] = place.at(title)
                     yield self.server(name, place.at(title), entry)
+
+    def profiles(self, servers: list[str], reader: Reader) -> Iterator[ProfileSettings]:
+        """Yield the profiles in the order of the file."""
+        place = self.root.at("profiles")
+        for name, entry in self.table(place, self.source.tree.get("profiles", {})).items():
+            here = place.at(name)
+            if not names.ALLOWED.fullmatch(name):
+                what = f"the name {quoted(name)} is not allowed; {names.REMEDY}"
+                self.problems.append(here.problem(what))
+                continue
+            raw = self.table(here, entry)
+            given = [Field(key, value, here.at(key)) for key, value in raw.items()]
+            self.places["profiles", name] = here
+            self.places.update({("profiles", name, item.name): item.place for item in given})
+            yield profiles.profile(name, given, servers, reader)
 
     def name(self, title: str, place: Place) -> str:
         """Return what the server is called here, or "" when the name is refused.

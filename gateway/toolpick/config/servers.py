@@ -116,8 +116,7 @@ class _Checks:
         self.prefix()
         self.variables()
         self.headers()
-        for key in ("allow", "deny"):
-            self.patterns(key)
+        check_patterns(self.values, self.places, self.reader)
 
     def bad(self, what: str, *path: str | int) -> None:
         key, *more = path
@@ -165,14 +164,18 @@ class _Checks:
                 what = "the value holds a line break or another character that no header can carry"
                 self.bad(f"{what}; take it out", "headers", name)
 
-    def patterns(self, key: str) -> None:
-        for index, pattern in enumerate(self.values.get(key, ())):
+
+def check_patterns(values: Mapping[str, Any], places: Mapping[str, Place], reader: Reader) -> None:
+    """Note patterns under ``allow`` and ``deny`` that match nothing, or not what was meant."""
+    for key in ("allow", "deny"):
+        for index, pattern in enumerate(values.get(key, ())):
             if not pattern or pattern != pattern.strip():
                 what = "is empty or has blanks around it, so it matches nothing"
-                self.bad(f"{quoted(pattern)} {what}; write a name or a pattern", key, index)
+                remedy = "write a name or a pattern"
+                reader.bad(places[key].at(index), f"{quoted(pattern)} {what}; {remedy}")
             elif "[" in re.sub(r"\[!?\]?[^]]*\]", "", pattern):
                 what = "has a [ that is never closed; write [[] for the character itself"
-                self.bad(f"{quoted(pattern)} {what}", key, index)
+                reader.bad(places[key].at(index), f"{quoted(pattern)} {what}")
 
 
 def _resolve(

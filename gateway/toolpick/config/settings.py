@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from toolpick.errors import GatewayError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -95,6 +97,27 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileSettings:
+    """One ``[profiles.NAME]`` table: a part of the catalog for some of the clients.
+
+    None, and nothing in ``servers``, ``allow`` and ``deny``, mean what holds without a profile.
+    """
+
+    name: str
+    servers: tuple[str, ...] = ()
+    """Names of the servers that there are in it; empty: all."""
+    allow: tuple[str, ...] = ()
+    """Glob patterns over exposed tool names; empty allows all."""
+    deny: tuple[str, ...] = ()
+    always: tuple[str, ...] | None = None
+    surface: str | None = None
+    query: str = ""
+    """What every turn is about, unless the client says it better."""
+    token: str = field(default="", repr=False)
+    """Bearer token that chooses this profile."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of a settings file. ``path`` is where it was read, "" for defaults."""
 
@@ -102,3 +125,17 @@ class Settings:
     gateway: GatewaySettings = field(default_factory=GatewaySettings)
     selector: SelectorSettings = field(default_factory=SelectorSettings)
     servers: tuple[ServerSettings, ...] = ()
+    profiles: tuple[ProfileSettings, ...] = ()
+
+    def profile(self, name: str) -> ProfileSettings:
+        """The profile of a name; "" is the one that leaves everything as it is.
+
+        Raises:
+            GatewayError: there is none of that name.
+        """
+        found = next((each for each in self.profiles if each.name == name), None)
+        if found is None and name:
+            known = ", ".join(each.name for each in self.profiles) or "none"
+            where = self.path or "the settings"
+            raise GatewayError(f"{where}: there is no profile {name!r}; there are: {known}")
+        return found or ProfileSettings("")

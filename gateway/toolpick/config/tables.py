@@ -15,6 +15,8 @@ from toolpick.config.source import quoted
 from toolpick.config.values import Reader
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from toolpick.config.source import Place
     from toolpick.config.values import Field
     from toolpick.errors import Problem
@@ -27,9 +29,7 @@ def gateway(given: list[Field], reader: Reader) -> GatewaySettings:
     """Return the ``[gateway]`` table; mistakes go to ``reader``."""
     values = reader.table(GATEWAY, given)
     places = {item.name: item.place for item in given}
-    if not _TOKEN.fullmatch(values.get("token", "")):
-        what = "the value holds a blank or another character that no token has; take it out"
-        reader.bad(places["token"], what)
+    check_token(values, places, reader)
     for index, name in enumerate(values.get("pass_env", ())):
         if not name or set("=*?") & set(name):
             what = f"{quoted(name)} is no name of a variable; write each name in full"
@@ -47,7 +47,7 @@ def selector(given: list[Field], reader: Reader, remarks: list[Problem]) -> Sele
     values = reader.table(SELECTOR, known)
     places = {item.name: item.place for item in given}
     if always := values.get("always"):
-        _always(always, places["always"], reader)
+        check_always(always, places["always"], reader)
     defaults = SelectorSettings()
     least, most = values.get("minimum", defaults.minimum), values.get("limit", defaults.limit)
     if least > most and "minimum" in values:
@@ -68,7 +68,15 @@ def selector(given: list[Field], reader: Reader, remarks: list[Problem]) -> Sele
     return SelectorSettings(**values)
 
 
-def _always(always: tuple[str, ...], place: Place, reader: Reader) -> None:
+def check_token(values: Mapping[str, Any], places: Mapping[str, Place], reader: Reader) -> None:
+    """Note a token that no header can carry."""
+    if not _TOKEN.fullmatch(values.get("token", "")):
+        what = "the value holds a blank or another character that no token has; take it out"
+        reader.bad(places["token"], what)
+
+
+def check_always(always: tuple[str, ...], place: Place, reader: Reader) -> None:
+    """Note names that no tool can have, and those given twice."""
     first: dict[str, int] = {}
     for index, name in enumerate(always):
         here = place.at(index)

@@ -21,6 +21,7 @@ from toolpick.engine.greetings import Greetings
 from toolpick.engine.metatools import MetaTools
 from toolpick.engine.parking import Parking
 from toolpick.engine.pool import Pool
+from toolpick.engine.profile import profile_of
 from toolpick.engine.prompts import Prompts
 from toolpick.engine.reports import Reports
 from toolpick.engine.resources import Resources
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from toolpick.config.settings import Settings
     from toolpick.engine.exchange import Channel
+    from toolpick.engine.profile import Profile
     from toolpick.model import Query
 
 log = logging.getLogger("toolpick.engine")
@@ -75,7 +77,9 @@ class Engine:
         self.sessions: list[Session] = []
         self.required_failed = anyio.Event()
         self.required_problem = ""
-        self._modern: dict[str, Session] = {}
+        self._modern: dict[tuple[str, str], Session] = {}
+        names = ("", *(each.name for each in settings.profiles))
+        self._profiles = {name: profile_of(settings, name) for name in names}
         self._reports: dict[int, Reports] = {}
         self._shared: dict[str, Link] = {}
         self._learnt: dict[str, Era] = {}
@@ -140,6 +144,10 @@ class Engine:
 
     # -- sessions
 
+    def profile(self, name: str) -> Profile:
+        """A profile of the settings; "" for what holds without one."""
+        return self._profiles[name]
+
     def open_session(
         self,
         *,
@@ -149,28 +157,29 @@ class Engine:
         client: bytes = b"{}",
         out: Channel | None = None,
         key: str = "",
+        profile: str = "",
     ) -> Session:
-        """A new legacy session, or the modern one of ``key`` (a principal or profile).
+        """A new legacy session, or the modern one of a profile and ``key`` (a principal).
 
-        ``version`` is the one that the client asked for. The servers begin to start.
+        ``version`` is the one that the client asked for. ``profile`` must be one of the settings,
+        or "" for none. The servers begin to start.
         """
-        if era is Era.MODERN and out is None and key in self._modern:
-            return self._modern[key]
+        if era is Era.MODERN and out is None and (profile, key) in self._modern:
+            return self._modern[profile, key]
         if era is Era.LEGACY:
             version = version if version in LEGACY_VERSIONS else LEGACY_VERSIONS[-1]
-        pool = self._new_pool(
-            era, version, capabilities if era is Era.LEGACY else FULL_CAPABILITIES
-        )
-        session = Session(
-            key, era, version, capabilities, client, out, pool, self.turns.new_conversation()
-        )
+        chosen = self.profile(profile)
+        offered = capabilities if era is Era.LEGACY else FULL_CAPABILITIES
+        pool = self._new_pool(chosen, era, version, offered)
+        conversation = self.turns.new_conversation(chosen)
+        session = Session(key, era, version, capabilities, client, out, pool, conversation, chosen)
         if out is not None:
             session.traits = recognise(client_info(client)[0])
         session.query, self.early_query = self.early_query, None
         pool.reporter = self._reports[id(session)] = Reports(self, session)
         self.sessions.append(session)
         if era is Era.MODERN and out is None:
-            self._modern[key] = session
+            self._modern[profile, key] = session
         return session
 
     async def close_session(self, session: Session) -> None:
@@ -189,14 +198,12 @@ class Engine:
                     group.start_soon(link.stop)
         self.sessions.remove(session)
         del self._reports[id(session)]
-        if self._modern.get(session.key) is session:
-            del self._modern[session.key]
+        if self._modern.get((session.profile.name, session.key)) is session:
+            del self._modern[session.profile.name, session.key]
 
-    def _new_pool(self, era: Era, version: str, capabilities: bytes) -> Pool:
+    def _new_pool(self, profile: Profile, era: Era, version: str, capabilities: bytes) -> Pool:
         links = []
-        for server in self.settings.servers:
-            if not server.enabled:
-                continue
+        for server in profile.mounted(self.settings):
             if server.scope == "shared":
                 if server.name not in self._shared:
                     self._shared[server.name] = self._new_link(
@@ -207,7 +214,7 @@ class Engine:
                 links.append(
                     self._new_link(server, era, version or LEGACY_VERSIONS[-1], capabilities)
                 )
-        return Pool(links, self.settings.gateway, self._remark)
+        return Pool(links, self.settings.gateway, profile, self._remark)
 
     def _new_link(self, server: Any, era: Era, version: str, capabilities: bytes) -> Link:
         link = Link(

@@ -25,7 +25,6 @@ class Forms:
 
     def __init__(self, settings: Settings) -> None:
         """Follow the settings."""
-        self._always = frozenset(settings.selector.always)
         self._threshold = settings.gateway.threshold_tokens
 
     def array(self, session: Session, surface: Surface, shown: tuple[bytes, ...]) -> bytes:
@@ -79,7 +78,7 @@ class Forms:
         """
         if mode == "full":
             return self.loads_all(session)
-        always = entry.exposed in self._always
+        always = entry.exposed in session.profile.always
         return always and (mode == "provider" or session.traits.defers or session.out is None)
 
     def loads_all(self, session: Session) -> bool:
@@ -88,7 +87,7 @@ class Forms:
 
     def is_whole(self, session: Session, entry: ToolEntry) -> bool:
         """Whether a tool among stubs is shown in full: always, or once a legacy client used it."""
-        if entry.exposed in self._always:
+        if entry.exposed in session.profile.always:
             return True
         return session.era is Era.LEGACY and entry.exposed in session.conversation.hydrated
 

@@ -58,6 +58,9 @@ class Turn:
     """How far one session is with a prompt."""
 
     chosen: anyio.Event = field(default_factory=anyio.Event)
+    """The selection has come to an end, good or bad."""
+    picks: tuple[str, ...] = ()
+    """What was selected, best first."""
     shown: frozenset[str] = frozenset()
     """What was listed to the client before."""
     told: int = 0
@@ -66,6 +69,8 @@ class Turn:
     """Lists that had been answered then."""
     in_time: bool = False
     """Whether what the client has listed is up to date."""
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    """Ends the selection when the next prompt comes first."""
 
 
 class Hooks:
@@ -98,7 +103,7 @@ class Hooks:
                 prompt.host,
                 session.client_name,
                 session.said,
-                len(session.picks),
+                len(turn.picks),
                 turn.told,
                 turn.in_time,
             )
@@ -111,7 +116,7 @@ class Hooks:
             name
             for session in sessions
             if session.picks and not session.calls
-            for name in (*META_TOOLS, *self._engine.settings.selector.always, *session.picks)
+            for name in (*META_TOOLS, *session.profile.always, *session.picks)
         ]
         return {"names": list(dict.fromkeys(names))}
 
@@ -132,43 +137,45 @@ class Hooks:
 
     def _begin(self, session: Session, query: Query, prompt: Prompt) -> Turn:
         """Let the selector run, in a task that outlives the hook's patience."""
-        if session.choosing is not None:
-            session.choosing.cancel()
-        turn = Turn()
+        before = session.turn
+        if before is not None:
+            again = session.query == query and not session.calls
+            if again and (before.picks or not before.chosen.is_set()):
+                return before  # a client with two hooks says everything twice
+            before.scope.cancel()
+        session.turn = turn = Turn()
         if session.surface is not None:
             turn.shown = frozenset(session.surface.names)
         session.query, session.host_session = query, prompt.conversation
         session.chosen, session.picks, session.calls = ("", ""), (), 0
-        session.choosing = scope = anyio.CancelScope()
         if self._nothing_to_choose(session, prompt):
             turn.in_time = True
             turn.chosen.set()
         else:
-            self._engine.run(self._choose, session, query, turn, scope)
+            self._engine.run(self._choose, session, query, turn, prompt.wait)
         return turn
 
-    async def _choose(
-        self, session: Session, query: Query, turn: Turn, scope: anyio.CancelScope
-    ) -> None:
+    async def _choose(self, session: Session, query: Query, turn: Turn, patience: float) -> None:
         engine = self._engine
-        with scope:
-            if session.pool.starting:
-                await session.pool.settled(engine.settings.gateway.list_wait)
-            try:
+        try:
+            with turn.scope:
+                if session.pool.starting:
+                    await session.pool.settled(patience / 2)
                 await engine.turns.begin(session, query, session.out)
-            except Superseded:
-                return
-            except (GatewayError, TurnRefused) as error:
-                log.warning("event=no_selection reason=%r", str(error))
-                return
-            turn.lists = session.lists
-            turn.told = engine.tell_view(session)
-            turn.in_time = not turn.told
+                turn.picks = session.picks
+                turn.lists = session.lists
+                turn.told = engine.tell_view(session)
+                turn.in_time = not turn.told
+        except Superseded:
+            log.info("event=superseded client=%r", session.client_name)
+        except (GatewayError, TurnRefused) as error:
+            log.warning("event=no_selection reason=%r", str(error))
+        finally:
             turn.chosen.set()
 
     async def _until_shown(self, session: Session, turn: Turn) -> None:
         await turn.chosen.wait()
-        if turn.in_time or not self._listens(session):
+        if not turn.told or turn.in_time or not self._listens(session):
             return
         await session.until_listed(turn.lists + turn.told)
         turn.in_time = True
@@ -203,13 +210,13 @@ class Hooks:
         tools = session.pool.generation.tools
         surface = self._engine.turns.surface(session, True)
         seen = self._seen(session, turn, traits, surface)
-        unseen = [tools[name] for name in session.picks if name in tools and name not in seen]
+        unseen = [tools[name] for name in turn.picks if name in tools and name not in seen]
         listed = turn.in_time and all(entry.exposed in surface.names for entry in unseen)
         prefix = f"mcp__{prompt.server}__" if prompt.server and traits.defers and listed else ""
         text = context(unseen, prefix, through=surface.mode != "full")
         return {
             "context": text if traits.takes_context else "",
-            "selected": list(session.picks),
+            "selected": list(turn.picks),
             "surface": surface.mode,
             "listed_in_time": turn.in_time,
         }

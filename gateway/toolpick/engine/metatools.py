@@ -48,7 +48,9 @@ class MetaTools:
         self._engine = engine
         self._turns = engine.turns
         self._gateway = engine.settings.gateway
-        self.strict = self._gateway.surface == "stubs" or self._gateway.enforce == "selected"
+        surfaces = {engine.profile(each.name).surface for each in engine.settings.profiles}
+        surfaces.add(self._gateway.surface)
+        self.strict = "stubs" in surfaces or self._gateway.enforce == "selected"
         """Whether calls by name are looked at before they are passed on."""
         self.handlers: dict[str, Callable[[Exchange], Awaitable[None]]] = {
             SEARCH: self._search,
@@ -125,7 +127,7 @@ class MetaTools:
     def call_checked(self, exchange: Exchange, entry: ToolEntry) -> Awaitable[None] | None:
         """Call a tool by its name, where it may be off the surface, or on it as a stub."""
         session = exchange.session
-        if self._gateway.surface == "stubs" and not self._turns.forms.is_whole(session, entry):
+        if session.profile.surface == "stubs" and not self._turns.forms.is_whole(session, entry):
             return self._call_stub(exchange, entry)
         problem = self._refused(session, entry)
         if problem:
@@ -158,7 +160,8 @@ class MetaTools:
         name = entry.exposed
         if name in session.picks or name in session.found:
             return ""
-        if name in self._turns.surface(session, session.query is not None).names:
+        query = self._turns.standing_query(session)
+        if name in self._turns.surface(session, query is not None).names:
             return ""
         remedy = f"find it with {SEARCH} first" if session.out is not None else "use a listed one"
         return f"only this turn's tools can be called here, and it is none of them; {remedy}"

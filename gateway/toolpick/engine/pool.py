@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from toolpick.catalog import Generation, Rules, Shelf, diff, merge, settle, shelve
+from toolpick.catalog import Generation, Rules, Shelf, diff, filtered, merge, settle, shelve
 from toolpick.downstream.link import State
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from toolpick.catalog import Difference, Snapshot
     from toolpick.config.settings import GatewaySettings, ServerSettings
     from toolpick.downstream.link import Link
+    from toolpick.engine.profile import Profile
 
 log = logging.getLogger("toolpick.catalog")
 
@@ -58,12 +59,20 @@ class Pool:
     """A set of links and the current generation of what they offer."""
 
     def __init__(
-        self, links: list[Link], gateway: GatewaySettings, remarked: Callable[[str], bool]
+        self,
+        links: list[Link],
+        gateway: GatewaySettings,
+        profile: Profile,
+        remarked: Callable[[str], bool],
     ) -> None:
-        """``links`` in the order of the settings; ``remarked`` tells whether a remark is new."""
+        """``links`` in the order of the settings; ``remarked`` tells whether a remark is new.
+
+        Tools that ``profile`` does not allow get into no generation.
+        """
         self.links = {link.name: link for link in links}
         self.generation: Generation = merge(0, ())
         self.reporter: Reporter | None = None
+        self._profile = profile
         self._rules = {link.name: rules(link.settings, gateway) for link in links}
         self._shelves: dict[str, tuple[Snapshot, Shelf]] = {}
         self._states: dict[str, tuple[State, int]] = {}
@@ -142,8 +151,9 @@ class Pool:
             shelf = shelve(self._rules[link.name], snapshot)
             before = self._before.get(link.name)
             shelf = settle(before, shelf) if before is not None else shelf
-            self._shelves[link.name] = (snapshot, shelf)
             self._before[link.name] = shelf
+            shelf = filtered(shelf, self._profile.allow, self._profile.deny)
+            self._shelves[link.name] = (snapshot, shelf)
         return self._shelves[link.name][1]
 
     def _rebuild(self) -> None:

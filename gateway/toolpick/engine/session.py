@@ -8,10 +8,12 @@ request could change for the next.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 import anyio
 
+from toolpick.engine.profile import Profile
 from toolpick.errors import RpcError
 from toolpick.turns import UNKNOWN, Pasts
 from toolpick.wire import envelope as env
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from toolpick.catalog import Route
     from toolpick.engine.exchange import Channel, Exchange
+    from toolpick.engine.hooks import Turn
     from toolpick.engine.pool import Pool
     from toolpick.model import Era, Query
     from toolpick.turns import ClientTraits, Conversation, Surface
@@ -28,7 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """One client; ``out`` is where messages go that belong to no request, None for nowhere."""
+    """One client, or all that share a ``key`` and a profile.
+
+    ``out`` is where messages go that belong to no request, None for nowhere.
+    """
 
     key: str
     era: Era
@@ -38,6 +44,7 @@ class Session:
     out: Channel | None
     pool: Pool
     conversation: Conversation
+    profile: Profile = field(default_factory=Profile)
     traits: ClientTraits = UNKNOWN
     """What is known of the client; of several that share a session nothing is."""
     in_flight: dict[bytes, Exchange] = field(default_factory=dict)
@@ -84,8 +91,8 @@ class Session:
     """Calls of tools since the last prompt."""
     host_session: str = ""
     """The host's id of the conversation, from its prompt hook."""
-    choosing: anyio.CancelScope | None = None
-    """The selection that is being made for the last prompt of a hook."""
+    turn: Turn | None = None
+    """How far it is with the last prompt of a hook."""
     lists: int = 0
     """Lists of tools that were answered."""
     changes: int = 0
@@ -95,6 +102,8 @@ class Session:
     unheeded: int = 0
     """Changes in a row after which the client did not list again in time."""
     closed: bool = False
+    number: int = field(default_factory=count().__next__)
+    """No other session of this process ever has it."""
     _listing: anyio.Event = field(default_factory=anyio.Event)
 
     @property

@@ -28,7 +28,7 @@ def status(engine: Engine) -> dict[str, Any]:
 def of_session(engine: Engine, session: Session) -> dict[str, Any]:
     """One session: who it is, what it is shown and why, and what that has cost."""
     name, version = client_info(session.client)
-    query = session.query or engine.command_query
+    query = engine.turns.standing_query(session)
     mode, why = engine.turns.mode(session, query is not None)
     surface = session.surface or engine.turns.surface(session, query is not None)
     shown = engine.turns.forms.of(session, surface)
@@ -37,7 +37,7 @@ def of_session(engine: Engine, session: Session) -> dict[str, Any]:
         "client": name,
         "client_version": version,
         "known_as": session.traits.name,
-        "profile": session.key,
+        "profile": session.profile.name,
         "era": str(session.era),
         "version": session.version,
         "shared": session.out is None,

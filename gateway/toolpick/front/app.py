@@ -39,14 +39,17 @@ class App:
         seats: Seats,
         spawn: Callable[..., object],
         profiles: Collection[str] = ("",),
+        usual: str = "",
     ) -> None:
         """``spawn`` runs an async function as a task that somebody owns.
 
-        ``profiles`` are the names that a path may end with, "" for none.
+        ``profiles`` are the names that a path may end with, "" for none; ``usual`` is the profile
+        of a path that ends with none.
         """
         self._guard = guard
         self._seats = seats
         self._profiles = profiles
+        self._usual = usual
         self._exchanges = Exchanges(engine, spawn)
         self._legacy = Legacy(engine, self._exchanges, seats, spawn)
         self._modern = Modern(engine, self._exchanges)
@@ -63,8 +66,8 @@ class App:
         request.response_headers = self._guard.cors(headers)
         if request.method == "OPTIONS" or request.path == HEALTH:
             return
-        self._guard.check_token(headers)
-        self._profile(request)
+        request.principal = self._guard.check_token(headers)
+        request.profile = self._profile(request)
         if request.method == "POST":
             _check_post(request)
 
@@ -81,9 +84,9 @@ class App:
         elif self._stopping:
             raise Refused(503, STOPPING.message, STOPPING.code, headers=[CLOSE])
         elif request.method == "POST":
-            self._post(request, self._profile(request))
+            self._post(request)
         else:
-            self._get_or_delete(request, self._profile(request))
+            self._get_or_delete(request)
 
     async def tick(self) -> None:
         """Called every few seconds: signs of life for quiet streams, an end to idle sessions."""
@@ -103,32 +106,35 @@ class App:
             ending.start_soon(self._modern.close)
 
     def _profile(self, request: Request) -> str:
+        """The profile of a request: that of its token, or else that of its path."""
         room, _, profile = request.path.removesuffix("/").removeprefix("/").partition("/")
-        if room != "mcp" or profile not in self._profiles:
+        own = request.principal
+        # whoever may use one profile only is not told which others there are
+        if room != "mcp" or profile not in (("", own) if own else self._profiles):
             raise Refused(404, "there is nothing at this path; the endpoint is /mcp")
-        return profile
+        return own or profile or self._usual
 
-    def _post(self, request: Request, profile: str) -> None:
+    def _post(self, request: Request) -> None:
         if messages.is_batch(request.body):
-            self._legacy.post_batch(request, profile)
+            self._legacy.post_batch(request)
             return
         message = messages.message_of(request.body)
         try:
             era = self._modern if ladder.is_modern(message, request.headers) else self._legacy
-            era.post(request, message, profile)
+            era.post(request, message)
         except Refused as refused:
             refused.id = message.id if message.method else b""
             raise
 
-    def _get_or_delete(self, request: Request, profile: str) -> None:
+    def _get_or_delete(self, request: Request) -> None:
         version = request.headers.text(head.VERSION)
         modern = version is not None and version not in LEGACY_VERSIONS
         if modern or request.method not in ("GET", "DELETE"):
             raise _not_allowed(request, b"POST, OPTIONS" if modern else METHODS)
         if request.method == "GET":
-            self._legacy.get(request, profile)
+            self._legacy.get(request)
         else:
-            self._legacy.delete(request, profile)
+            self._legacy.delete(request)
 
 
 def _check_post(request: Request) -> None:

@@ -21,7 +21,7 @@ from toolpick.front.refusal import Refused
 from toolpick.front.request import CLOSE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from toolpick.front.headers import Headers, Pairs
 
@@ -41,8 +41,11 @@ class Guard:
 
     local: bool
     """Bound to a loopback address: only loopback names and ``hosts`` are answered."""
-    token: bytes = field(default=b"", repr=False)
-    """What clients must present; empty for none."""
+    tokens: tuple[tuple[bytes, str], ...] = field(default=(), repr=False)
+    """What clients must present one of, each with the profile that it is for; empty for none.
+
+    The profile of a token that opens every profile is "".
+    """
     hosts: frozenset[str] = frozenset()
     """Further names under which clients reach this gateway, without a port."""
     origins: frozenset[str] = frozenset()
@@ -62,17 +65,22 @@ class Guard:
         if origin and not self._origin_fits(origin, host):
             raise Refused(403, "pages of this origin may not use this server", headers=[CLOSE])
 
-    def check_token(self, headers: Headers) -> None:
-        """Check the bearer token, in constant time.
+    def check_token(self, headers: Headers) -> str:
+        """The profile that a request's bearer token is for, "" for one that opens all.
+
+        Where no token is set at all, everybody has one that opens all. Takes as long for every
+        token.
 
         Raises:
             Refused: it is missing or wrong (401).
         """
-        if not self.token:
-            return
+        if not self.tokens:
+            return ""
         scheme, _, token = headers.raw(b"authorization").partition(b" ")
-        if scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self.token):
-            return
+        given = token.strip() if scheme.lower() == b"bearer" else b""
+        owners = [owner for known, owner in self.tokens if hmac.compare_digest(given, known)]
+        if owners:
+            return owners[0]
         challenge = _REALM + (b', error="invalid_token"' if token else b"")
         text = "a bearer token is required; send the header Authorization: Bearer TOKEN"
         raise Refused(401, text, headers=[(b"www-authenticate", challenge), CLOSE])
@@ -101,21 +109,27 @@ class Guard:
 
 
 def guard(
-    host: str, token: str | None, hosts: Collection[str] = (), origins: Collection[str] = ()
+    host: str,
+    token: str | None,
+    hosts: Collection[str] = (),
+    origins: Collection[str] = (),
+    profile_tokens: Mapping[str, str] | None = None,
 ) -> Guard:
-    """The checks for a gateway that listens on ``host``.
+    """The checks for a gateway that listens on ``host``; ``profile_tokens`` go by profile.
 
     Raises:
         GatewayError: ``host`` can be reached from other machines and there is no token.
     """
     local = _is_loopback(host)
-    if not local and not token:
+    tokens = [(token or "", ""), *((each, name) for name, each in (profile_tokens or {}).items())]
+    accepted = tuple((each.encode(), name) for each, name in tokens if each)
+    if not local and not accepted:
         raise GatewayError(
             f"http: {host!r} can be reached from other machines; set a token or listen on 127.0.0.1"
         )
     names = frozenset(name.lower() for name in hosts)
     pages = frozenset(origin.rstrip("/").lower() for origin in origins)
-    return Guard(local, (token or "").encode(), names, pages)
+    return Guard(local, accepted, names, pages)
 
 
 def credential(headers: Headers) -> bytes:

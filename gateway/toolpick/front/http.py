@@ -20,7 +20,7 @@ from toolpick.front.listening import listen, port_of, url_of
 from toolpick.front.sessions import Seats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from toolpick.engine.engine import Engine
 
@@ -46,22 +46,26 @@ async def serve_http(
     hosts: Collection[str] = (),
     origins: Collection[str] = (),
     profiles: Collection[str] = ("",),
+    usual: str = "",
+    profile_tokens: Mapping[str, str] | None = None,
 ) -> None:
     """Serve until cancelled; then end every stream and session, within about a second.
 
     ``ready`` gets the URL once clients are served; with port 0 it says which port was free.
     ``hosts`` and ``origins`` are further names of this server, and pages, that are let in.
+    ``profiles`` may be chosen by path, ``usual`` is chosen without; who has one of
+    ``profile_tokens``, by profile, gets that profile and no other.
 
     Raises:
         GatewayError: the port can't be had, or ``host`` needs a token.
     """
-    guarded = guard(host, token, hosts, origins)
+    guarded = guard(host, token, hosts, origins, profile_tokens)
     seats = Seats(max_sessions, idle, time.monotonic)
     sockets = listen(host, port)
     loop = asyncio.get_running_loop()
     _name_the_loop()
     async with anyio.create_task_group() as tasks:
-        app = App(engine, guarded, seats, tasks.start_soon, profiles)
+        app = App(engine, guarded, seats, tasks.start_soon, profiles, usual)
         connections = Connections(app)
         servers = [await loop.create_server(connections.connect, sock=each) for each in sockets]
         try:

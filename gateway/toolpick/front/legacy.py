@@ -41,16 +41,16 @@ class Legacy:
         self._seats = seats
         self._spawn = spawn
 
-    def post(self, request: Request, message: env.Envelope, profile: str) -> None:
+    def post(self, request: Request, message: env.Envelope) -> None:
         """Serve one message.
 
         Raises:
             Refused: it is not served.
         """
         if message.method == "initialize" and message.id:
-            self._initialize(request, message, profile)
+            self._initialize(request, message)
             return
-        seat = self._find(request, profile)
+        seat = self._find(request)
         if self._told(seat, message):
             request.reply(202)
             return
@@ -58,13 +58,13 @@ class Legacy:
             request, message, seat.session, begun=seat.answers.add, ended=self._ended(seat)
         )
 
-    def post_batch(self, request: Request, profile: str) -> None:
+    def post_batch(self, request: Request) -> None:
         """Serve an array of messages. Only answers are sent back: progress and questions are lost.
 
         Raises:
             Refused: it is not served.
         """
-        seat = self._find(request, profile)
+        seat = self._find(request)
         if seat.session.version != _BATCHES:
             raise Refused(400, f"arrays of messages are part of version {_BATCHES} only; send one")
         asked = [each for each in messages.batch_of(request.body) if not self._told(seat, each)]
@@ -87,24 +87,24 @@ class Legacy:
         seat.answers.update(answer for answer in answers if not answer.final)
         request.left = leave
 
-    def get(self, request: Request, profile: str) -> None:
+    def get(self, request: Request) -> None:
         """Serve the stream for what belongs to no request. A second one replaces the first.
 
         Raises:
             Refused: no session, or the client takes no event streams.
         """
-        seat = self._find(request, profile)
+        seat = self._find(request)
         if not head.accepts(request.headers.raw(b"accept"))[1]:
             raise Refused(406, "this answers with text/event-stream only; accept it")
         seat.outbox.stream(request, _id_header(seat))
 
-    def delete(self, request: Request, profile: str) -> None:
+    def delete(self, request: Request) -> None:
         """End a session.
 
         Raises:
             Refused: there is none.
         """
-        seat = self._find(request, profile)
+        seat = self._find(request)
         self._seats.remove(seat)
         self._spawn(self._delete, request, seat)
 
@@ -120,9 +120,9 @@ class Legacy:
         if not request.done:
             request.reply(204)
 
-    def _find(self, request: Request, profile: str) -> Seat:
+    def _find(self, request: Request) -> Seat:
         owner = credential(request.headers)
-        return self._seats.find(request.headers.text(head.SESSION), owner, profile)
+        return self._seats.find(request.headers.text(head.SESSION), owner, request.profile)
 
     def _ended(self, seat: Seat) -> Callable[[Answer], None]:
         def ended(answer: Answer) -> None:
@@ -131,11 +131,11 @@ class Legacy:
 
         return ended
 
-    def _initialize(self, request: Request, message: env.Envelope, profile: str) -> None:
+    def _initialize(self, request: Request, message: env.Envelope) -> None:
         victim = self._seats.make_room()
         if victim is not None:
             self._spawn(self.end, victim)
-        seat = self._open(request, message, profile)
+        seat = self._open(request, message)
 
         def ended(answer: Answer) -> None:
             seat.answers.discard(answer)
@@ -151,7 +151,7 @@ class Legacy:
             ended=ended,
         )
 
-    def _open(self, request: Request, message: env.Envelope, profile: str) -> Seat:
+    def _open(self, request: Request, message: env.Envelope) -> Seat:
         try:
             params = env.members(message.params)
         except RpcError:
@@ -163,10 +163,11 @@ class Legacy:
             capabilities=bytes(params.get("capabilities", b"{}")),
             client=bytes(params.get("clientInfo", b"{}")),
             out=outbox,
-            key=profile,
+            key=request.principal,
+            profile=request.profile,
         )
         unheard = self._exchanges.unheard(session)
-        seat = self._seats.add(session, credential(request.headers), profile, outbox)
+        seat = self._seats.add(session, credential(request.headers), request.profile, outbox)
         return seat
 
     def _told(self, seat: Seat, message: env.Envelope) -> bool:

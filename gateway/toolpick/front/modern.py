@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 class Modern:
-    """Serves POSTs. There is one session of the engine for each profile."""
+    """Serves POSTs. There is one session of the engine for each profile and principal."""
 
     def __init__(self, engine: Engine, exchanges: Exchanges) -> None:
         """Nothing is opened before the first request."""
         self._engine = engine
         self._exchanges = exchanges
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[tuple[str, str], Session] = {}
 
-    def post(self, request: Request, message: env.Envelope, profile: str) -> None:
+    def post(self, request: Request, message: env.Envelope) -> None:
         """Serve one message.
 
         Raises:
@@ -42,7 +42,7 @@ class Modern:
             request.reply(202)
             return
         declared = ladder.climb(message, request.headers)
-        session = self._session(profile, declared)
+        session = self._session(request, declared)
         if message.method == "tools/call":
             self._check_mirrors(session, message, request)
         elif message.method == "subscriptions/listen" and not _takes_streams(request):
@@ -55,8 +55,9 @@ class Modern:
             _, session = self._sessions.popitem()
             await self._engine.close_session(session)
 
-    def _session(self, profile: str, declared: ladder.Declared) -> Session:
-        session = self._sessions.get(profile)
+    def _session(self, request: Request, declared: ladder.Declared) -> Session:
+        place = (request.profile, request.principal)
+        session = self._sessions.get(place)
         if session is None:
             session = self._engine.open_session(
                 era=Era.MODERN,
@@ -64,9 +65,10 @@ class Modern:
                 capabilities=declared.capabilities,
                 client=declared.client,
                 out=None,
-                key=profile,
+                key=request.principal,
+                profile=request.profile,
             )
-            self._sessions[profile] = session
+            self._sessions[place] = session
         return session
 
     def _check_mirrors(self, session: Session, message: env.Envelope, request: Request) -> None:

@@ -44,6 +44,8 @@ class Request:
         "left",
         "method",
         "path",
+        "principal",
+        "profile",
         "refusal",
         "response_headers",
     )
@@ -65,6 +67,10 @@ class Request:
         self.body = b""
         self.refusal: Refused | None = None
         """Why it is not served, when that was clear before its body had come."""
+        self.profile = ""
+        """The profile that it is for, "" for none."""
+        self.principal = ""
+        """Whose it is: those with the token of one profile are told apart from the others."""
         self.response_headers: Pairs = []
         """Go into every response to this request."""
         self.left: Callable[[], None] | None = None

@@ -24,9 +24,10 @@ log = logging.getLogger("toolpick.stdio")
 class StdioFront:
     """Reads a client's frames from a wire and writes the engine's back."""
 
-    def __init__(self, engine: Engine, wire: Wire) -> None:
-        """Nothing is read before ``run``."""
+    def __init__(self, engine: Engine, wire: Wire, profile: str = "") -> None:
+        """Nothing is read before ``run``. ``profile`` is the client's, "" for none."""
         self._engine = engine
+        self._profile = profile
         self._wire = wire
         self._gone = anyio.Event()
         self.session: Session | None = None
@@ -98,11 +99,14 @@ class StdioFront:
                 capabilities=bytes(params.get("capabilities", b"{}")),
                 client=bytes(params.get("clientInfo", b"{}")),
                 out=self,
+                profile=self._profile,
             )
         meta = env.members(params.get("_meta", b""))
         if VERSION_KEY in meta or message.method == "server/discover":
             client = bytes(meta.get("io.modelcontextprotocol/clientInfo", b"{}"))
-            return self._engine.open_session(era=Era.MODERN, client=client, out=self)
+            return self._engine.open_session(
+                era=Era.MODERN, client=client, out=self, profile=self._profile
+            )
         if message.method == "ping":
             self._wire.send(env.result(message.id, b"{}"))
             return None
@@ -121,6 +125,6 @@ class StdioFront:
         """Never happens: no request is sent by id here."""
 
 
-async def serve_stdio(engine: Engine) -> None:
+async def serve_stdio(engine: Engine, profile: str = "") -> None:
     """Serve the client that started this process, until it closes stdin."""
-    await StdioFront(engine, OwnWire()).run()
+    await StdioFront(engine, OwnWire(), profile).run()

@@ -37,6 +37,7 @@ SOURCES = (
     Source("meta", f'_meta["{META_QUERY}"] of the request'),
     Source("hook", "the host's prompt hook, through the control socket"),
     Source("header", f"the header {HEADER}"),
+    Source("profile", "query of the profile that the client chose"),
     Source("command", "--query, --query-file or TOOLPICK_QUERY"),
 )
 
@@ -46,11 +47,12 @@ def resolve(
     meta_query: str | None = None,
     hook_query: str | None = None,
     header_query: str | None = None,
+    profile_query: str | None = None,
     command_query: str | None = None,
     conversation: str = "",
 ) -> Query | None:
     """The query of the strongest source that has one; blank texts count as none."""
-    texts = (meta_query, hook_query, header_query, command_query)
+    texts = (meta_query, hook_query, header_query, profile_query, command_query)
     for source, text in zip(SOURCES, texts, strict=True):
         if text and text.strip():
             return Query(bounded(text.strip()), source.name, conversation)
