@@ -2,6 +2,7 @@ import json
 import sys
 
 import pytest
+from tests.programs import SERVERS, mounting
 
 from toolpick.cli import main
 from toolpick.cli.plot import svg
@@ -156,3 +157,17 @@ def test_explain_for_people(files, capsys):
     assert "*  mail/send_message" in out
     assert "less than it could be: the query has no words" in out
     assert "there is no selector 'nope'" in err
+
+
+def test_the_catalog_of_ones_own_servers_is_measured_and_explained(tmp_path, capsys):
+    config = mounting(tmp_path, {"all": [sys.executable, str(SERVERS / "everything.py")]})
+    queries = tmp_path / "queries.jsonl"
+    labelled = {"query": "an image with some text", "gold": ["all/test_image_content"]}
+    queries.write_text(json.dumps(labelled), encoding="utf-8")
+    options = ["--config", str(config), "--json"]
+    assert main(["eval", "--queries", str(queries), *options]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["selector"], row["queries"], row["recall@8"]) == ("hybrid", 1, 1.0)
+    assert main(["explain", "show me an image", *options, "--selector", "lexical"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert "all/test_image_content" in [row["tool"] for row in rows if row["selected"]]

@@ -1,5 +1,6 @@
 import pytest
 from tests.selectors.test_lexical import MULTILINGUAL, ids
+from tests.selectors.test_vectors import Counting
 
 from toolpick_selectors.contract import SelectionContext, SelectionError, Tool
 from toolpick_selectors.registry import Parts, build
@@ -71,3 +72,18 @@ def test_a_table_elsewhere_can_be_named(tmp_path):
     selection = build("hybrid", {}, parts).select(SelectionContext("t", "rain", (), 5), TOOLS)
     assert ids(selection) == ["rain"]
     assert "can't be read" in selection.degraded
+
+
+async def test_a_slow_embedder_is_awaited_and_its_vectors_are_kept_in_the_hosts_folder(
+    tmp_path, monkeypatch
+):
+    slow = Counting(quick=False)
+    monkeypatch.setattr("toolpick_selectors.embedding.build_embedder", lambda name, parts: slow)
+    tools = (Tool("m", "x", "", "", "mail"), Tool("r", "x", "", "", "rain"))
+    for times in (1, 1):
+        selector = build("hybrid", {"embedder": "slow"}, Parts(folder=tmp_path))
+        assert selector.index(tools) == 0
+        selection = await selector.select(SelectionContext("t", "rain", (), 5), tools)
+        assert (ids(selection), selection.degraded) == (["r"], "")
+        assert len(slow.asked) == 2 * times
+    assert (tmp_path / "vectors.sqlite").exists()
