@@ -12,7 +12,7 @@ import usage
 from clients import PATIENCE, Client, Silent, failed
 from targets import NO_FAULT, SERVERS, TOOLS, Fault, Target, start
 
-SEQUENTIAL, BUSY, LISTS = 2000, 6000, 30
+SEQUENTIAL, BUSY, LISTS = 3000, 20_000, 40
 """How many calls one after the other, calls at 64 in flight, and lists a round has."""
 
 HANGING, DYING = 3, 4

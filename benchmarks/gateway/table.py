@@ -39,20 +39,6 @@ class Row:
     value: float
     ratio: float | None
     bound: float | None
-    at_least: bool = False
-
-    @classmethod
-    def compared(
-        cls,
-        title: str,
-        unit: str,
-        value: float,
-        ratio: float,
-        bound: float | None,
-        at_least: bool = False,
-    ) -> Self:
-        """A figure whose ratio to the floor is bounded."""
-        return cls(title, unit, value, ratio, bound, at_least)
 
     @classmethod
     def alone(cls, title: str, unit: str, value: float, bound: float | None) -> Self:
@@ -65,13 +51,13 @@ class Row:
         if self.bound is None:
             return False
         measured = self.value if self.ratio is None else self.ratio
-        return measured < self.bound if self.at_least else measured > self.bound
+        return measured > self.bound
 
     def cells(self) -> str:
         """The row in Markdown."""
         ratio = "" if self.ratio is None else f"{self.ratio:.2f} ×"
-        sign, unit = "≥" if self.at_least else "≤", "×" if self.ratio is not None else self.unit
-        bound = "" if self.bound is None else f"{sign} {self.bound:g} {unit}"
+        unit = self.unit if self.ratio is None else "×"
+        bound = "" if self.bound is None else f"≤ {self.bound:g} {unit}"
         missed = " **missed**" if self.missed else ""
         return f"| {self.title} | {number(self.value)} {self.unit} | {ratio} | {bound}{missed} |"
 
