@@ -25,7 +25,7 @@ PROMPT = {
 LIGHT = """
 import sys
 before = set(sys.modules)
-from toolpick.cli import hook, main, parser
+from toolpick.cli import main
 code = main(["hook"])
 heavy = {"typing", "dataclasses", "argparse", "asyncio", "anyio", "inspect", "pathlib", "logging"}
 heavy |= {"msgspec", "subprocess", "numpy", "socket", "importlib.metadata"}
