@@ -30,7 +30,7 @@ BEFORE = 0.8
 RATIO = 0.5
 """How much of a selector's ratio a pick must reach where a conversation speaks, too."""
 
-FEW, STEEP, STRANGE = 8, 0.4, 0.5
+FEW, STEEP, STRANGE = 8, 0.33, 0.5
 """A prompt stands for itself when its best tool leaves the one in place ``FEW`` behind at ``STEEP``
 of its score, and those of servers in use at ``STRANGE``."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = (
-    *("serve", "check", "tools", "explain", "eval", "cache"),
+    *("serve", "check", "tools", "explain", "eval", "replay", "cache"),
     *("hook", "install", "uninstall", "status"),
 )
 
