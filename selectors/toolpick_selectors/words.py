@@ -32,11 +32,19 @@ _UNSPACED = re.compile(
 )
 
 _STOP = """
-a about all also am an and any are as at be been but by can could did do does for from get give
-given had has have he help her here him his how i if in into is it its just let lets like may me
-might my need no not now of on onto or our out over please shall she should so some such than that
-the their them then there these they this those to too under up upon us use used using via want
-was we were what when where which while who whom whose why will with would you your yours
+a able about after again ago all already also although always am among an and another any anyone
+anything are around as ask asked at away back be because been before best better between bit
+both but by came can come comes could curious did do does down during each either enjoy ever
+every everyone everything feel few for from get give given go goes going good got great had has
+have he hello help her here hey hi him his hope how however i if in instead interested into is
+it its just keep kind know let lets like look looking lot love many may maybe me might more most
+much my need neither never no not now of off ok okay on only onto or other our out over own
+perhaps please possible quite rather really said same say says seem seems shall she should since
+so some someone something sorry sort still stuff such sure tell than thank thanks that the their
+them then there these they thing things think this those though to too try trying under
+understand until up upon us use used using very via want was way ways we well were what when
+where whether which while who whom whose why will wish with within without wonder wondering
+would yes yet you your yours
 """
 STOP = frozenset(_STOP.split())
 
