@@ -90,7 +90,8 @@ class Server:
     def line(self) -> str:
         """The server, as the table shows it."""
         if self.problem:
-            return f"  {self.name:12} not there: {self.problem}"
+            problem = textwrap.shorten(self.problem, 70, placeholder=" ...")
+            return f"  {self.name:12} not there: {problem}"
         return f"  {self.name:12} {self.tools:3} tools, up after {self.seconds:.1f} s"
 
 
@@ -112,14 +113,22 @@ def tokens(tools: list[Tool]) -> int:
 def check(config: Path) -> list[Server]:
     """Start every server once and ask how it went."""
     command = [*toolpick(), "check", "--config", str(config), "--json"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=2 * PATIENCE, env=environment()
-    )
     try:
-        servers = json.loads(done.stdout)["servers"]
-    except (ValueError, KeyError):
-        raise Failed(f"toolpick check failed: {done.stderr.strip()[-500:]}") from None
-    return [Server(one["server"], one["tools"], one["seconds"], one["problem"]) for one in servers]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=2 * PATIENCE, env=environment()
+        )
+    except subprocess.TimeoutExpired:
+        raise Failed(f"toolpick check did not end within {2 * PATIENCE:.0f} s") from None
+    try:
+        report = json.loads(done.stdout)
+    except ValueError:
+        raise Failed(f"toolpick check: {done.stderr.strip()[-500:]}") from None
+    if not report["servers"]:
+        raise Failed("; ".join(map(str, report["problems"])) or f"{config} names no server")
+    return [
+        Server(one["server"], one["tools"], one["seconds"], one["problem"])
+        for one in report["servers"]
+    ]
 
 
 def gateway(config: Path, surface: str, log: Path) -> Any:
