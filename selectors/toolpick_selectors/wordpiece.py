@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CACHED = 16_384
+FOLDED = 8_192
+"""Most characters whose folding is remembered."""
 LONGEST = 100
 """A word of more characters has no pieces: it is an encoded blob, not language."""
 
@@ -77,17 +79,28 @@ def split(text: str) -> list[str]:
     """Words in lower case without accents and punctuation; each ideograph by itself."""
     if text.isascii():
         return _ASCII.findall(text.lower())
-    spaced: list[str] = []
-    for char in unicodedata.normalize("NFD", text).lower():
+    return unicodedata.normalize("NFD", text).lower().translate(_FOLDED).split()
+
+
+class _Folded(dict[int, str]):
+    """What becomes of a character, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
         kind = unicodedata.category(char)
         if _ideograph(char):
-            spaced.append(f" {char} ")
+            folded = f" {char} "
         elif kind[0] in "PZ" or char in "\t\n\r" or (char.isascii() and kind[0] == "S"):
-            spaced.append(" ")
-        elif kind != "Mn" and kind[0] != "C":
-            spaced.append(char)
-    return "".join(spaced).split()
+            folded = " "
+        else:
+            folded = "" if kind == "Mn" or kind[0] == "C" else char
+        if len(self) < FOLDED:
+            self[code] = folded
+        return folded
 
 
 def _ideograph(char: str) -> bool:
     return "\u3400" <= char <= "\u9fff" or "\uf900" <= char <= "\ufaff" or char >= "\U00020000"
+
+
+_FOLDED = _Folded()
