@@ -56,6 +56,7 @@ class SelectionContext:
     ``conversation_id`` is opaque and the same for all turns of a conversation, "" where that is
     unknown; selectors that spend money or time keep their accounts by it. ``used`` are the ids of
     the tools called in the conversation, each once, the last one last; some may be gone.
+    ``generous`` means that less likely picks are welcome, too, since they cost the host little.
     """
 
     turn: str
@@ -64,6 +65,7 @@ class SelectionContext:
     limit: int = 16
     conversation_id: str = ""
     used: tuple[str, ...] = ()
+    generous: bool = False
 
 
 @dataclass(frozen=True, slots=True)

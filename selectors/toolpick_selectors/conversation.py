@@ -1,13 +1,14 @@
 """What earlier turns add to a ranking: "and the same for Berlin", "save that", "now the other one".
 
 A short prompt says little; what the conversation used says more. Tools of servers that were called
-are lifted, and so is what earlier prompts asked for, the longer ago the less. The prompt's own best
-tools keep their places all the same, so that a person who turns to something else is followed at
-once. Knows scores, no texts: what a prompt is worth is the selector's business.
+are lifted, and so is what earlier prompts asked for, the longer ago the less. That ranking and the
+prompt's own take turns, so that a person who turns to something else is followed at once. Knows
+scores, no texts: what a prompt is worth is the selector's business.
 """
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +28,8 @@ LIFT = 0.8
 """What having been called is worth to all tools of a server, where 1 is a prompt's best tool."""
 BEFORE = 0.8
 """What is left of the lift for each other server that was called since."""
-RATIO = 0.5
-"""How much of a selector's ratio a pick must reach where a conversation speaks, too."""
+OWN = 16
+"""How many tools of the prompt's own ranking take part beside the conversation's, at most."""
 
 FEW, STEEP, STRANGE = 8, 0.33, 0.5
 """A prompt stands for itself when its best tool leaves the one in place ``FEW`` behind at ``STEEP``
@@ -52,6 +53,12 @@ def carried(
         scores = scores + np.array([lifts.get(tool.server, 0.0) for tool in tools], np.float32)
     best = scores.max(initial=0)
     return scores / best if best > 0 else scores
+
+
+def in_turns(own: Sequence[int], carried: Sequence[int]) -> list[int]:
+    """Two rankings as one, in which each has its next best in turn; what both have comes once."""
+    pairs = zip_longest(own, carried)
+    return list(dict.fromkeys(at for pair in pairs for at in pair if at is not None))
 
 
 def topic(own: NDArray[np.float32], tools: Sequence[Tool], used: Sequence[str]) -> str:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         def expand(self, text: str) -> str: ...
 
 
+LOOSE = 0.5
+"""How much of the ratio less likely picks must reach, where these are welcome."""
 FLOOR = 0.2
 """A best cosine below this says nothing when no word is shared either."""
 
@@ -108,44 +110,73 @@ class Fused:
     ) -> Selection:
         index = self._indexes.of(tools)
         rows, there = self._vectors.of(tools)
-        scores, parts, topic = self._scores(
-            context,
-            tools,
-            [
-                self._fit(index.scores(query), _cosines(rows, vector), there)
-                for query, vector in zip_longest(queries, vectors)
-            ],
+        now, *earlier = (
+            self._fit(index.scores(query), _cosines(rows, vector), there)
+            for query, vector in zip_longest(queries, vectors)
         )
-        if not scores.any():
-            return unranked("no tool fits the query")
         named = index.named(context.query)
-        order = ranked(scores, tools, named, context.limit)
-        ratio = self._ratio * (conversation.RATIO if topic else 1)
-        size = adaptive.size(scores[order], ratio=ratio, minimum=self._minimum, limit=context.limit)
-        picks = tuple(
-            Pick(
-                tools[at].id,
-                float(scores[at]),
-                "named" if at in named else "",
-                tuple((name, float(part[at])) for name, part in parts),
-            )
-            for at in order[:size]
-        )
-        what = "shared words, meaning and the conversation" if topic else "shared words and meaning"
-        reason = f"{len(picks)} of {len(tools)} tools by {what}"
-        return Selection(picks, reason, self._degraded(there, problem), topic)
+        degraded = self._degraded(there, problem)
+        if context.conversation or context.used:
+            before = [fit.total for fit in earlier]
+            return self._carried_on(context, tools, now, before, named, degraded)
+        if not now.total.any():
+            return unranked("no tool fits the query")
+        scores = now.total
+        ratio = self._ratio * (LOOSE if context.generous else 1)
+        order = self._best(scores, tools, named, ratio, context.limit)
+        picks = tuple(self._pick(tools, at, float(scores[at]), now, named) for at in order)
+        reason = f"{len(picks)} of {len(tools)} tools by shared words and meaning"
+        return Selection(picks, reason, degraded)
 
-    def _scores(
-        self, context: SelectionContext, tools: Sequence[Tool], fits: Sequence[_Fit]
-    ) -> tuple[NDArray[np.float32], list[tuple[str, NDArray[np.float32]]], str]:
-        """What each tool scores, what of, and whether the topic is another than before."""
-        own, *earlier = (fit.total for fit in fits)
-        parts = [("words", fits[0].words), ("meaning", fits[0].meaning)]
-        if not (context.conversation or context.used):
-            return own, parts, ""
-        carried = conversation.carried(own, earlier, tools, context.used)
-        topic = conversation.topic(own, tools, context.used)
-        return np.maximum(own, carried), [*parts, ("conversation", carried)], topic
+    def _carried_on(
+        self,
+        context: SelectionContext,
+        tools: Sequence[Tool],
+        now: _Fit,
+        before: Sequence[NDArray[np.float32]],
+        named: Sequence[int],
+        degraded: str,
+    ) -> Selection:
+        """Let what the prompt asks for and what the conversation makes likely take turns."""
+        carried = conversation.carried(now.total, before, tools, context.used)
+        if not carried.any():
+            return unranked("no tool fits the query or the conversation")
+        topic = conversation.topic(now.total, tools, context.used)
+        most = min(context.limit, conversation.OWN)
+        own = self._best(now.total, tools, named, self._ratio, most)
+        likely = self._best(carried.copy(), tools, (), self._ratio * LOOSE, context.limit)
+        order = conversation.in_turns(own, likely)[: context.limit]
+        picks = tuple(
+            self._pick(tools, at, 1 / place, now, named, ("conversation", float(carried[at])))
+            for place, at in enumerate(order, 1)
+        )
+        what = "shared words, meaning and the conversation"
+        return Selection(picks, f"{len(picks)} of {len(tools)} tools by {what}", degraded, topic)
+
+    def _best(
+        self,
+        scores: NDArray[np.float32],
+        tools: Sequence[Tool],
+        named: Sequence[int],
+        ratio: float,
+        limit: int,
+    ) -> list[int]:
+        """The places of the best tools, as many as the scores are worth; lifts those ``named``."""
+        order = ranked(scores, tools, named, limit)
+        size = adaptive.size(scores[order], ratio=ratio, minimum=self._minimum, limit=limit)
+        return order[:size]
+
+    @staticmethod
+    def _pick(
+        tools: Sequence[Tool],
+        at: int,
+        score: float,
+        fit: _Fit,
+        named: Sequence[int],
+        *more: tuple[str, float],
+    ) -> Pick:
+        parts = (("words", float(fit.words[at])), ("meaning", float(fit.meaning[at])), *more)
+        return Pick(tools[at].id, score, "named" if at in named else "", parts)
 
     def _fit(
         self, words: NDArray[np.float32], meaning: NDArray[np.float32], there: NDArray[np.bool_]

@@ -125,6 +125,7 @@ class Selections:
             conversation=past.prompts,
             conversation_id=whose,
             used=past.called,
+            generous=more > 0,
         )
         return self._shared_out(outcome, tools, limit)
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("toolpick.turn")
 
-NAMED = 12
+NAMED = 10
 """How many more tools a turn selects where a hook names them, which costs a third of listing."""
 CARRIED = ("meta", "header")
 """Sources of queries that come with a request, and in the modern era concern it alone."""

@@ -133,10 +133,12 @@ class Runner:
         conversation: Sequence[str] = (),
         conversation_id: str = "",
         used: Sequence[str] = (),
+        generous: bool = False,
     ) -> Outcome:
         """Rank the tools for a query.
 
-        ``conversation`` are the prompts before it, ``used`` the exposed names of tools called.
+        ``conversation`` are the prompts before it, ``used`` the exposed names of tools called;
+        ``generous``: less likely picks are welcome, too.
 
         Raises:
             TurnRefused: the selector is set to fail the turn rather than to go on without it.
@@ -144,7 +146,7 @@ class Runner:
         if not entries:
             return Outcome(reason="no tools to choose from")
         context = SelectionContext(
-            turn, query, tuple(conversation), max(limit, 1), conversation_id, tuple(used)
+            turn, query, tuple(conversation), max(limit, 1), conversation_id, tuple(used), generous
         )
         try:
             with anyio.fail_after(self._timeout):
