@@ -5,7 +5,7 @@ back is what a client reads.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,12 +48,15 @@ class MemoryWire:
 class Client:
     """One client; ``heard`` holds every message that it was sent, in order."""
 
-    def __init__(self, engine: Engine, era: str, capabilities: Message) -> None:
+    def __init__(
+        self, engine: Engine, era: str, capabilities: Message, name: str = "scene"
+    ) -> None:
         self.heard: list[Message] = []
         self.wire = MemoryWire(self._take)
         self.front = StdioFront(engine, self.wire)
         self.era = era
         self.capabilities = capabilities
+        self.name = name
         self._last = 0
         self._news = anyio.Event()
 
@@ -82,7 +85,7 @@ class Client:
     def envelope(self) -> Message:
         return {
             META + "protocolVersion": MODERN,
-            META + "clientInfo": {"name": "scene", "version": "1"},
+            META + "clientInfo": {"name": self.name, "version": "1"},
             META + "clientCapabilities": self.capabilities,
         }
 
@@ -171,9 +174,9 @@ class Gateway:
     _tasks: TaskGroup
     clients: list[Client] = field(default_factory=list)
 
-    async def client(self, era: str = "legacy", **capabilities: Any) -> Client:
-        """A client that has greeted the gateway."""
-        client = Client(self.engine, era, capabilities)
+    async def client(self, era: str = "legacy", name: str = "scene", **capabilities: Any) -> Client:
+        """A client of this name that has greeted the gateway."""
+        client = Client(self.engine, era, capabilities, name)
         self.clients.append(client)
         self._tasks.start_soon(client.front.run)
         with anyio.fail_after(PATIENCE):
@@ -182,7 +185,7 @@ class Gateway:
         if era == "modern":
             await client.ask("server/discover")
             return client
-        await client.ask("initialize", greeting(capabilities))
+        await client.ask("initialize", greeting(capabilities, name=name))
         client.notify("notifications/initialized")
         return client
 
@@ -193,9 +196,9 @@ class Gateway:
                 await session.pool.settled(PATIENCE)
 
 
-def greeting(capabilities: Message, version: str = LEGACY) -> Message:
+def greeting(capabilities: Message, version: str = LEGACY, name: str = "scene") -> Message:
     """The params of initialize."""
-    about = {"name": "scene", "version": "1"}
+    about = {"name": name, "version": "1"}
     return {"protocolVersion": version, "capabilities": capabilities, "clientInfo": about}
 
 
@@ -205,6 +208,7 @@ async def gateway(
     selector: SelectorSettings | None = None,
     query: Query | None = None,
     surface: str = "full",
+    client_environ: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> AsyncIterator[Gateway]:
     """Run a gateway over these puppets until the block ends; ``settings`` are the gateway's."""
@@ -215,6 +219,9 @@ async def gateway(
             selector or SelectorSettings(),
             servers,
         )
-        async with Engine(made, ENVIRON, query) as engine, anyio.create_task_group() as tasks:
+        async with (
+            Engine(made, ENVIRON, query, client_environ) as engine,
+            anyio.create_task_group() as tasks,
+        ):
             yield Gateway(engine, tasks)
             tasks.cancel_scope.cancel()

@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolpick.model import ToolEntry
-from toolpick.turns import BadSearch, Search, definitions, read_search, search_answer, text_result
+from toolpick.turns import (
+    BadSearch,
+    Search,
+    arguments_text,
+    definitions,
+    read_search,
+    search_answer,
+    text_result,
+    with_text,
+)
 from toolpick.turns.metatools import DEFAULT_LIMIT, DETAILS, MOST
 
 
@@ -173,3 +182,26 @@ def test_search_arguments_without_meaning_are_refused(given_, why):
 def test_a_text_becomes_a_result():
     assert json.loads(text_result("a\n")) == {"content": [{"type": "text", "text": "a\n"}]}
     assert json.loads(text_result("no", is_error=True))["isError"] is True
+
+
+def test_a_stubs_arguments_are_told_with_what_they_mean():
+    assert (
+        arguments_text(INVOICE).splitlines()[0].startswith("Arguments of many__archive_invoice: (")
+    )
+    assert "    id: Number of" in arguments_text(INVOICE)
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (
+            b'{"content":[{"type":"text","text":"a"}],"n":1.0}',
+            b'{"content":[{"type":"text","text":"a"},{"type":"text","text":"more"}],"n":1.0}',
+        ),
+        (b'{"content":[ ]}', b'{"content":[ {"type":"text","text":"more"}]}'),
+        (b'{"content":null}', b'{"content":null}'),
+        (b'{"resultType":"input_required"}', b'{"resultType":"input_required"}'),
+    ],
+)
+def test_a_text_is_added_to_a_result_and_nothing_else_changes(result, expected):
+    assert with_text(result, "more") == expected

@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from toolpick.turns import stub
+from toolpick.model import ToolEntry
+from toolpick.turns import hinted, loaded, stub
 from toolpick.turns.excerpts import READ, first_sentence, one_line
 from toolpick.turns.stubs import HINT, STAYING_HINT
 
@@ -56,3 +57,33 @@ def test_long_texts_are_cut_at_a_word_and_read_to_a_bound():
     assert one_line("x" * 100, 10) == "x" * 9 + "…"
     assert one_line(" \n " * READ + "never read", 10) == "…"
     assert len(first_sentence("word " * 100_000, 80)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("meta", "expected"),
+    [
+        (b"", {"anthropic/alwaysLoad": True}),
+        (b',"_meta":{"a":1.0}', {"a": 1.0, "anthropic/alwaysLoad": True}),
+        (b',"_meta":{"anthropic/alwaysLoad":false}', {"anthropic/alwaysLoad": False}),
+    ],
+)
+def test_a_tool_is_marked_to_be_shown_unless_its_server_says_otherwise(meta, expected):
+    raw = b'{"name":"t","inputSchema":{"maximum":1e400}%b}' % meta
+
+    marked = loaded(raw)
+
+    assert b'"inputSchema":{"maximum":1e400}' in marked
+    assert json.loads(marked)["_meta"] == expected
+
+
+def test_only_a_tool_that_describes_nothing_is_given_words_to_be_found_by():
+    entry = ToolEntry("git-hub", "list_issues", "git-hub__list_issues", b"")
+    bare = b'{"name":"t","inputSchema":{}}'
+    blank = b'{"name":"t","description":" ","inputSchema":{}}'
+    described = b'{"name":"t","description":"Lists.","inputSchema":{}}'
+
+    assert hinted(described, entry) is described
+    for raw in (bare, blank):
+        assert json.loads(hinted(raw, entry))["_meta"] == {
+            "anthropic/searchHint": "git hub list issues"
+        }

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolpick.turns import estimate_tokens, estimate_total
+from toolpick.turns import estimate_reread, estimate_tokens, estimate_total
 
 SHORT = {
     "name": "get_current_time",
@@ -44,3 +44,18 @@ def test_a_list_costs_the_sum_of_its_definitions():
     assert estimate_total([b'{"a":1}', b'{"bcd":2}']) == estimate_tokens(
         b'{"a":1}'
     ) + estimate_tokens(b'{"bcd":2}')
+
+
+def test_what_a_change_costs_begins_at_the_first_difference():
+    a, b, c = b'{"a":1}', b'{"bcd":2}', b'{"efg":3}'
+
+    assert estimate_reread([a, b], [a, b, c], True) == estimate_tokens(c)
+    assert estimate_reread([a, b], [a, c], True) == estimate_tokens(c)
+    assert estimate_reread([a, b], [b], True) == estimate_tokens(b)
+    assert estimate_reread([a, b], [a], True) == 0
+
+
+def test_where_a_client_sorts_tools_any_change_costs_all_of_them():
+    a, b = b'{"a":1}', b'{"bcd":2}'
+
+    assert estimate_reread([a], [a, b], False) == estimate_total([a, b])
