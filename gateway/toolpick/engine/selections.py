@@ -29,6 +29,8 @@ KEPT = 64
 
 SHARE = 0.6
 """Of the limit, what one server gets at most while others match, unless the settings say more."""
+WIDE = 4
+"""Times the limit that is asked for, so that other servers' tools are among the picks at all."""
 DEAR = ("rewriting", "rerank")
 """Kinds of selector that think longer, or otherwise, when asked for more picks."""
 
@@ -131,7 +133,7 @@ class Selections:
 
     def _wide(self, limit: int) -> int:
         """How many picks to ask for, so that some of other servers are left to fill up with."""
-        return self._settings.limit if self._settings.kind in DEAR else 2 * limit
+        return self._settings.limit if self._settings.kind in DEAR else WIDE * limit
 
     def _shared_out(self, outcome: Outcome, tools: Mapping[str, ToolEntry], limit: int) -> Outcome:
         """At most ``limit`` picks, of one server no more than its share while others match."""
