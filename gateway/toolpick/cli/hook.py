@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolpick.hook.run import WAIT
+from toolpick.hook.run import SERVER, WAIT
 
 if TYPE_CHECKING:
     import argparse
@@ -34,8 +34,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     parser.add_argument(
         "--server",
+        default=SERVER,
         metavar="NAME",
-        help="the name under which the client knows the gateway, for the names that its model uses",
+        help="the client's name for the gateway, which its model sees (default %(default)s)",
     )
     parser.add_argument(
         "--port",
@@ -55,6 +56,6 @@ def run(args: argparse.Namespace) -> int:
     """Run as if called directly; what is to be known is on the command line."""
     from toolpick.hook.run import run as run_hook
 
-    given = ["--wait", str(args.wait), "--server", args.server or ""]
+    given = ["--wait", str(args.wait), "--server", args.server]
     given += ["--port", str(args.port or 0), *(["--tool-selection"] if args.tool_selection else [])]
     return run_hook(given)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 WAIT = 0.4
 """Seconds that a hook may take in all, unless it is told another number."""
 LONGEST = 30.0
+SERVER = "toolpick"
+"""The name under which clients know the gateway, unless the hook is told another."""
 MARGIN = 0.03
 """Seconds of these that are left for the way back."""
 HINTS = ("ENABLE_TOOL_SEARCH",)
@@ -38,7 +40,7 @@ class Options:
         """Take what can be understood; a hook must not fail for the rest."""
         self.wait = WAIT
         self.port = 0
-        self.server = ""
+        self.server = SERVER
         self.selection = "--tool-selection" in arguments
         rest = [part for text in arguments for part in text.split("=", 1)]
         for name, value in zip(rest, rest[1:], strict=False):  # noqa: RUF007 - one import less
@@ -110,7 +112,7 @@ def _selection(
         for each in _ask(call, options, environ, began, request)
         for name in each.get("names", ())
     ]
-    return hosts.selection(list(dict.fromkeys(names)), options.server or "toolpick")
+    return hosts.selection(list(dict.fromkeys(names)), options.server or SERVER)
 
 
 def _ask(
