@@ -203,6 +203,8 @@ class Engine:
 
     def _new_pool(self, profile: Profile, era: Era, version: str, capabilities: bytes) -> Pool:
         links = []
+        # a server of the handshake can't know the versions after it
+        version = version if version in LEGACY_VERSIONS else LEGACY_VERSIONS[-1]
         for server in profile.mounted(self.settings):
             if server.scope == "shared":
                 if server.name not in self._shared:
@@ -211,9 +213,7 @@ class Engine:
                     )
                 links.append(self._shared[server.name])
             else:
-                links.append(
-                    self._new_link(server, era, version or LEGACY_VERSIONS[-1], capabilities)
-                )
+                links.append(self._new_link(server, era, version, capabilities))
         return Pool(links, self.settings.gateway, profile, self._remark)
 
     def _new_link(self, server: Any, era: Era, version: str, capabilities: bytes) -> Link:
