@@ -103,6 +103,7 @@ def test_the_gateway_of_the_conversation_gets_the_prompt_and_the_host_the_contex
         "session_id": "s",
         "cwd": "/p",
         "server": "mine",
+        "profile": "",
         "environ": {"ENABLE_TOOL_SEARCH": "false"},
     }
     gateway.close()

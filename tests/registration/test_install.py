@@ -343,6 +343,10 @@ def test_a_hook_asks_a_local_gateway_at_its_port(desk: Desk) -> None:
 
     hooks = json.loads((desk.home / ".cursor/hooks.json").read_text())["hooks"]
     assert hooks["beforeSubmitPrompt"] == [{"command": f"{desk.command} hook --port 8931"}]
+    desk.run("install", "cursor", "--http", "http://localhost:8931/mcp/docs")
+    hooks = json.loads((desk.home / ".cursor/hooks.json").read_text())["hooks"]
+    words = "hook --port 8931 --profile docs"
+    assert hooks["beforeSubmitPrompt"] == [{"command": f"{desk.command} {words}"}]
 
 
 def test_there_is_no_hook_for_a_gateway_elsewhere(desk: Desk) -> None:

@@ -45,6 +45,12 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         help="ask the gateway at this HTTP port alone",
     )
     parser.add_argument(
+        "--profile",
+        default="",
+        metavar="NAME",
+        help="concern clients of this profile of an HTTP gateway alone",
+    )
+    parser.add_argument(
         "--tool-selection",
         action="store_true",
         help="answer Gemini CLI's BeforeToolSelection, too: its model must then call one of the "
@@ -57,5 +63,11 @@ def run(args: argparse.Namespace) -> int:
     from toolpick.hook.run import run as run_hook
 
     given = ["--wait", str(args.wait), "--server", args.server]
-    given += ["--port", str(args.port or 0), *(["--tool-selection"] if args.tool_selection else [])]
+    given += [
+        "--profile",
+        args.profile,
+        "--port",
+        str(args.port or 0),
+        *(["--tool-selection"] if args.tool_selection else []),
+    ]
     return run_hook(given)

@@ -111,6 +111,8 @@ def hook_command(asked: Registration) -> str:
     if asked.url:
         parts = urlsplit(asked.url)
         words += ["--port", str(parts.port or {"https": 443}.get(parts.scheme, 80))]
+        profile = parts.path.removeprefix("/mcp").strip("/")
+        words += ["--profile", profile] if profile else []
     return quoted(words, asked.platform)
 
 

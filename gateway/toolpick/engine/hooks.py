@@ -42,13 +42,17 @@ GRACE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a hook says. ``server`` is the gateway's name at the client, "" if the hook has none."""
+    """What a hook says. ``server`` is the gateway's name at the client, "" if the hook has none.
+
+    ``profile`` is the one that the client chose, "" where the hook does not know.
+    """
 
     text: str
     host: str
     conversation: str
     wait: float
     server: str = ""
+    profile: str = ""
     environ: Mapping[str, str] | None = None
     """Those variables of the host that say how it treats lists; None: the hook sent none."""
 
@@ -127,6 +131,7 @@ class Hooks:
             session
             for session in self._engine.sessions
             if not (prompt.host and session.traits.hook and session.traits.hook != prompt.host)
+            and prompt.profile in ("", session.profile.name)
         ]
         if len(alike) < 2 or not prompt.conversation:
             return alike
@@ -246,6 +251,7 @@ def read(said: Mapping[str, Any]) -> Prompt:
         conversation=_text(said, "session_id"),
         wait=min(max(seconds, 0.0), LONGEST),
         server=_text(said, "server"),
+        profile=_text(said, "profile"),
         environ=_texts(environ) if isinstance(environ, dict) else None,
     )
 

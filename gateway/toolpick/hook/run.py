@@ -34,18 +34,21 @@ HINTS = ("ENABLE_TOOL_SEARCH",)
 class Options:
     """What the command line asks for."""
 
-    __slots__ = ("port", "selection", "server", "wait")
+    __slots__ = ("port", "profile", "selection", "server", "wait")
 
     def __init__(self, arguments: Sequence[str]) -> None:
         """Take what can be understood; a hook must not fail for the rest."""
         self.wait = WAIT
         self.port = 0
         self.server = SERVER
+        self.profile = ""
         self.selection = "--tool-selection" in arguments
         rest = [part for text in arguments for part in text.split("=", 1)]
         for name, value in zip(rest, rest[1:], strict=False):  # noqa: RUF007 - one import less
             if name == "--server":
                 self.server = value
+            elif name == "--profile":
+                self.profile = value
             elif name == "--wait":
                 self.wait = min(max(_number(value, WAIT), 0.0), LONGEST)
             elif name == "--port":
@@ -97,6 +100,7 @@ def answered(
         "session_id": call.session,
         "cwd": call.cwd,
         "server": options.server,
+        "profile": options.profile,
         "environ": {name: environ[name] for name in HINTS if name in environ},
     }
     answers = _ask(call, options, environ, began, request)
@@ -106,7 +110,12 @@ def answered(
 def _selection(
     call: hosts.Call, options: Options, environ: Mapping[str, str], began: float
 ) -> dict[str, Any]:
-    request = {"command": "selection", "host": call.host, "session_id": call.session}
+    request = {
+        "command": "selection",
+        "host": call.host,
+        "session_id": call.session,
+        "profile": options.profile,
+    }
     names = [
         name
         for each in _ask(call, options, environ, began, request)
