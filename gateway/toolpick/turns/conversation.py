@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 
-LISTED = 8
+LISTED = 6
 """How many of a turn's picks are listed where the others are named to the model."""
 
 
