@@ -11,11 +11,13 @@ from toolpick.errors import ConfigError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from toolpick.config.load import Loaded
     from toolpick.downstream.link import Link
     from toolpick.engine.session import Session
     from toolpick.errors import Problem
+    from toolpick.model import ToolEntry
 
 OPTIONAL_FAILED, REQUIRED_FAILED, CONFIG_ERROR = 1, 2, 3
 SHOWN_STDERR = 5
@@ -129,6 +131,26 @@ def _problems(loaded: Loaded, session: Session) -> list[Problem]:
                 f"{pattern} matches no tool of this server", "servers", server, pattern.split()[0]
             )
         )
+    return found + (_of_profiles(loaded, generation.tools) if everything_up else [])
+
+
+def _of_profiles(loaded: Loaded, tools: Mapping[str, ToolEntry]) -> list[Problem]:
+    """Patterns and always-tools of profiles that there is nothing for."""
+    from toolpick.catalog import allowed
+
+    found = []
+    for profile in loaded.settings.profiles:
+        names = [n for n, e in tools.items() if e.server in (profile.servers or (e.server,))]
+        for key, patterns in (("allow", profile.allow), ("deny", profile.deny)):
+            for index, pattern in enumerate(patterns):
+                if not any(allowed(name, (pattern,), ()) for name in names):
+                    what = f"{pattern!r} matches no tool of this profile"
+                    found.append(loaded.problem(what, "profiles", profile.name, key, index))
+        mine = [name for name in names if allowed(name, profile.allow, profile.deny)]
+        for index, name in enumerate(profile.always or ()):
+            if name not in mine:
+                what = f"the profile has no {name!r}; toolpick tools --profile lists the names"
+                found.append(loaded.problem(what, "profiles", profile.name, "always", index))
     return found
 
 
