@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolpick_selectors.fused import Fused
     from toolpick_selectors.registry import Parts
 
-WORDS = 0.35
+WORDS = 0.38
 RATIO = 0.48
 
 
