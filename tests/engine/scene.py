@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
+from sniffio import current_async_library_cvar
 from tests.engine.puppets import LEGACY, META, MODERN, PATIENCE, Message, Puppet, played
 
 from toolpick.config.settings import GatewaySettings, SelectorSettings, Settings
@@ -148,6 +149,7 @@ class Client:
         return [m.get("params", {}) for m in self.heard if m.get("method") == method]
 
     async def hears(self, which: Callable[[Message], bool], count: int = 1) -> Message:
+        await anyio.lowlevel.checkpoint()
         with anyio.fail_after(PATIENCE):
             while True:
                 found = [message for message in self.heard if which(message)]
@@ -212,6 +214,8 @@ async def gateway(
     **settings: Any,
 ) -> AsyncIterator[Gateway]:
     """Run a gateway over these puppets until the block ends; ``settings`` are the gateway's."""
+    # anyio.run leaves this behind for callbacks of the loop, which pytest's plugin does not
+    token = current_async_library_cvar.set("asyncio")
     async with played(*puppets) as servers:
         made = Settings(
             "servers.toml",
@@ -225,3 +229,4 @@ async def gateway(
         ):
             yield Gateway(engine, tasks)
             tasks.cancel_scope.cancel()
+    current_async_library_cvar.reset(token)

@@ -319,20 +319,19 @@ class Link:
             ServerLost: it is down, and waits for its next start.
         """
         with anyio.move_on_after(seconds):
-            while True:
-                if self.state is State.UP and self.peer is not None:
-                    return self.peer
-                if not self._soon:
-                    break
+            while self.coming:
                 await self._changed.wait()
+        if self.peer is not None and self.state is State.UP:
+            return self.peer
         raise self.unavailable()
 
     @property
-    def _soon(self) -> bool:
-        """Whether the server may be up in a moment; UP without a connection means just lost."""
+    def coming(self) -> bool:
+        """Whether the server is not up, but may be in a moment."""
         if self.state is State.WAITING:
             return self.next_start_in <= SHORT_WAIT
-        return self.state is not State.STOPPED
+        # UP without a connection has just been lost
+        return self.state is State.STARTING or (self.state is State.UP and self.peer is None)
 
     def unavailable(self) -> ServerError:
         """Why nothing can be asked of the server now."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from toolpick.catalog import rewrite_links
 from toolpick.downstream.link import State
 from toolpick.engine import modern
 from toolpick.engine.relay import Relay
-from toolpick.errors import INVALID_PARAMS, RpcError
+from toolpick.errors import INVALID_PARAMS, RpcError, ServerError
 from toolpick.model import Era
 from toolpick.wire import envelope as env
 
@@ -154,26 +155,30 @@ class Tools:
             RpcError: always, unless there is something to wait for.
         """
         link = self._server_of(exchange, name)
-        if link is not None and link.state is State.STARTING:
-            return self._when_there(exchange, name, LONGEST_WAIT, again)
+        if link is not None and link.coming:
+            return self._when_there(exchange, name, self._up(link), again)
         if link is None and exchange.session.pool.starting:
-            return self._when_there(exchange, name, self._engine.settings.gateway.list_wait, again)
+            return self._when_there(exchange, name, self._listed(exchange, name), again)
         raise self.why_unknown(exchange, name)
+
+    async def _up(self, link: Link) -> None:
+        with suppress(ServerError):
+            await link.usable(min(link.settings.timeout, LONGEST_WAIT))
+
+    async def _listed(self, exchange: Exchange, name: str) -> None:
+        pool = exchange.session.pool
+        await pool.until(
+            lambda: name in pool.generation.tools, self._engine.settings.gateway.list_wait
+        )
 
     async def _when_there(
         self,
         exchange: Exchange,
         name: str,
-        seconds: float,
+        there: Awaitable[None],
         again: Callable[[Exchange], Awaitable[None] | None],
     ) -> None:
-        pool = exchange.session.pool
-        link = self._server_of(exchange, name)
-
-        def found() -> bool:
-            return name in pool.generation.tools or (link is not None and link.tried)
-
-        await pool.until(found, seconds)
+        await there
         if name not in exchange.session.pool.generation.tools:
             raise self.why_unknown(exchange, name)
         waiting = again(exchange)

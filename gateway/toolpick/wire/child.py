@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections import deque
+from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -160,6 +161,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._stderr_rest = b""
         self._exited = asyncio.Event()
         self._lost = False
+        self._context = copy_context()
         self._unread = {1, 2}
         self._transport: asyncio.SubprocessTransport | None = None
         self._stdin: asyncio.WriteTransport | None = None
@@ -205,6 +207,11 @@ class _Child(asyncio.SubprocessProtocol):
             loop.call_later(CLOSED_STDOUT_GRACE, self._end, "closed its stdout")
 
     def process_exited(self) -> None:
+        # told by a thread that waits for the process, and so without the context that whoever
+        # hears of it needs: anyio keeps in it which event loop runs
+        asyncio.get_running_loop().call_soon(self._process_exited, context=self._context)
+
+    def _process_exited(self) -> None:
         self._exited.set()
         self._end_when_read()
         # a process that it started may hold the pipes open

@@ -9,12 +9,16 @@ import asyncio
 import os
 import sys
 import threading
+from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING
 
 from toolpick.errors import FrameError
 from toolpick.wire.lines import LineBuffer, as_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolpick.wire.wire import Outgoing, Receiver
 
 
@@ -96,13 +100,15 @@ async def _open_stdin(protocol: _Stdin) -> None:
         await loop.connect_read_pipe(lambda: protocol, sys.stdin.buffer)
     except (OSError, ValueError, NotImplementedError):
         # a plain file, /dev/null, or a system whose loop can't watch this handle
-        threading.Thread(target=_read, args=(loop, protocol), name="stdin", daemon=True).start()
+        # a thread has no context of its own, and anyio keeps in it which event loop runs
+        tell = partial(loop.call_soon_threadsafe, context=copy_context())
+        threading.Thread(target=_read, args=(tell, protocol), name="stdin", daemon=True).start()
 
 
-def _read(loop: asyncio.AbstractEventLoop, protocol: _Stdin) -> None:
+def _read(tell: Callable[..., object], protocol: _Stdin) -> None:
     try:
         while data := os.read(0, 65_536):
-            loop.call_soon_threadsafe(protocol.data_received, data)
-        loop.call_soon_threadsafe(protocol.connection_lost, None)
+            tell(protocol.data_received, data)
+        tell(protocol.connection_lost, None)
     except (OSError, RuntimeError):
         return
