@@ -155,6 +155,8 @@ class Http:
 
     port: int
     modern: bool
+    path: str = "/mcp"
+    token: str = ""
     _changes: "queue.Queue[Frame]" = field(default_factory=queue.Queue)
     _headers: dict[str, str] = field(default_factory=dict)
     _connections: list[http.client.HTTPConnection] = field(default_factory=list)
@@ -168,6 +170,8 @@ class Http:
             "Accept": "application/json, text/event-stream",
             "MCP-Protocol-Version": MODERN if self.modern else LEGACY,
         }
+        if self.token:
+            self._headers["Authorization"] = f"Bearer {self.token}"
         if self.modern:
             wanted = {"notifications": {"toolsListChanged": True}}
             body = frame(0, "subscriptions/listen", wanted, {}, True)
@@ -207,12 +211,12 @@ class Http:
 
     def _post(self, body: bytes, headers: dict[str, str]) -> http.client.HTTPResponse:
         connection = self._connections[0]
-        connection.request("POST", "/mcp", body, {**self._headers, **headers})
+        connection.request("POST", self.path, body, {**self._headers, **headers})
         return connection.getresponse()
 
     def _listen(self, verb: str, body: bytes | None, headers: dict[str, str]) -> None:
         connection = self._connect(None)
-        connection.request(verb, "/mcp", body, {**self._headers, **headers})
+        connection.request(verb, self.path, body, {**self._headers, **headers})
         response = connection.getresponse()
 
         def follow() -> None:

@@ -629,6 +629,18 @@ def test_a_byte_order_mark_and_windows_line_ends_stay(desk: Desk) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_file_that_was_broken_since_is_not_touched_by_uninstalling(desk: Desk) -> None:
+    desk.run("install", "windsurf")
+    path = places(desk, "windsurf", USER)[0]
+    path.write_text(path.read_text().replace("}", "", 1))
+    before = desk.files()
+
+    code, out, err = desk.run("uninstall", "windsurf")
+
+    assert (code, out, desk.files()) == (1, "", before)
+    assert err.endswith("; mend it first\n")
+
+
 # -- copies that are not to be trusted
 
 

@@ -167,7 +167,8 @@ def serving(args: argparse.Namespace) -> tuple[str, ...]:
 def program() -> tuple[str, ...]:
     """The words that start toolpick, from any working directory."""
     started = Path(sys.argv[0])
-    beside = Path(sys.executable).with_name("toolpick")
+    name = "toolpick.exe" if sys.platform == "win32" else "toolpick"
+    beside = Path(sys.executable).with_name(name)
     if started.stem == "toolpick" and started.is_file():
         return (str(started.absolute()),)
     if found := shutil.which("toolpick"):

@@ -6,7 +6,6 @@ not toolpick's is never touched.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from dataclasses import dataclass
@@ -234,4 +233,4 @@ def quoted(words: list[str], platform: str) -> str:
     """A command line for the shell of a system."""
     if platform != "win32":
         return shlex.join(words)
-    return " ".join(json.dumps(word) if re.search(r"[\s&()^;,]", word) else word for word in words)
+    return " ".join(f'"{word}"' if re.search(r"[\s&()^;,]", word) else word for word in words)
