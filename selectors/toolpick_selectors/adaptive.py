@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MINIMUM = 6
+FLOOR = 0.02
+"""The share of the best score below which a tool is no match, whatever the minimum says."""
 
 
 def size(
@@ -22,11 +24,12 @@ def size(
 ) -> int:
     """How many of ``scores`` (best first) to keep.
 
-    At least ``minimum`` and at most ``limit``, as far as there are any; ``ratio`` 0 keeps
+    At least ``minimum`` of those that match at all and at most ``limit``; ``ratio`` 0 keeps
     ``limit``.
     """
     if not len(scores):
         return 0
     bar = ratio * scores[0]
     worthy = sum(1 for score in scores[:limit] if score >= bar)
-    return min(max(worthy, minimum), limit, len(scores))
+    matching = sum(1 for score in scores[:minimum] if score >= FLOOR * scores[0])
+    return min(max(worthy, matching), limit, len(scores))

@@ -132,9 +132,10 @@ class Conversation:
 
     def use(self, name: str) -> bool:
         """Remember that a tool was called; returns whether it is the first time."""
-        first = name not in self._used
+        if name in self._used:
+            return False
         self._used |= {name}
-        return first
+        return True
 
     def _forget(self, allowed: Collection[str]) -> None:
         self._shown = tuple(name for name in self._shown if name in allowed)

@@ -43,19 +43,27 @@ class Pasts:
     def __init__(self) -> None:
         """Nothing has been said."""
         self._kept: dict[str, Past] = {}
+        # every call that passes is noted here, so noting one must be quick
+        self._called: dict[str, dict[str, None]] = {}
 
     def of(self, conversation: str) -> Past:
         """What a conversation has been about, "" standing for one without a name."""
-        return self._kept.get(conversation, Past())
+        past, called = self._kept.get(conversation, Past()), self._called.get(conversation, ())
+        return replace(past, called=tuple(called))
 
     def prompted(self, conversation: str, text: str) -> None:
         """Note a prompt; calls from now on belong to its conversation."""
         past = self._kept.pop(conversation, Past())
         self._kept[conversation] = past.with_prompt(text)
         while len(self._kept) > CONVERSATIONS:
-            del self._kept[next(iter(self._kept))]
+            oldest = next(iter(self._kept))
+            del self._kept[oldest]
+            self._called.pop(oldest, None)
 
     def called(self, name: str) -> None:
         """Note a call of a tool in the conversation that was prompted last."""
-        conversation = next(reversed(self._kept), "")
-        self._kept[conversation] = self.of(conversation).with_call(name)
+        called = self._called.setdefault(next(reversed(self._kept), ""), {})
+        called.pop(name, None)
+        called[name] = None
+        if len(called) > CALLED:
+            del called[next(iter(called))]
