@@ -15,21 +15,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MINIMUM = 6
-FLOOR = 0.02
-"""The share of the best score below which a tool is no match, whatever the minimum says."""
 
 
 def size(
-    scores: Sequence[float] | NDArray[np.float32], *, ratio: float, minimum: int, limit: int
+    scores: Sequence[float] | NDArray[np.float32],
+    *,
+    ratio: float,
+    minimum: int,
+    limit: int,
+    floor: float = 0.0,
 ) -> int:
     """How many of ``scores`` (best first) to keep.
 
-    At least ``minimum`` of those that match at all and at most ``limit``; ``ratio`` 0 keeps
-    ``limit``.
+    At least ``minimum`` and at most ``limit``, as far as there are any that score ``floor`` of the
+    best; ``ratio`` 0 keeps ``limit``.
     """
     if not len(scores):
         return 0
     bar = ratio * scores[0]
     worthy = sum(1 for score in scores[:limit] if score >= bar)
-    matching = sum(1 for score in scores[:minimum] if score >= FLOOR * scores[0])
+    matching = sum(1 for score in scores[:minimum] if score >= floor * scores[0])
     return min(max(worthy, matching), limit, len(scores))

@@ -52,6 +52,10 @@ class _Fit:
     total: NDArray[np.float32]
 
 
+FLOOR = 0.05
+"""The share of the best score below which nothing matches: any two texts are a little alike."""
+
+
 class Fused:
     """Words and vectors, where a query's vector costs next to nothing."""
 
@@ -163,7 +167,9 @@ class Fused:
     ) -> list[int]:
         """The places of the best tools, as many as the scores are worth; lifts those ``named``."""
         order = ranked(scores, tools, named, limit)
-        size = adaptive.size(scores[order], ratio=ratio, minimum=self._minimum, limit=limit)
+        size = adaptive.size(
+            scores[order], ratio=ratio, minimum=self._minimum, limit=limit, floor=FLOOR
+        )
         return order[:size]
 
     @staticmethod
