@@ -87,7 +87,6 @@ def log_to_stderr(level: str) -> None:
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.setLevel(level.upper())
-        logger.propagate = False
 
 
 def run_async(what: Callable[..., Awaitable[T]], *args: object) -> T:
