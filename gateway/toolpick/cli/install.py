@@ -167,8 +167,8 @@ def serving(args: argparse.Namespace) -> tuple[str, ...]:
 def program() -> tuple[str, ...]:
     """The words that start toolpick, from any working directory."""
     started = Path(sys.argv[0])
-    name = "toolpick.exe" if sys.platform == "win32" else "toolpick"
-    beside = Path(sys.executable).with_name(name)
+    script = "toolpick.exe" if sys.platform == "win32" else "toolpick"
+    beside = Path(sys.executable).with_name(script)
     if started.stem == "toolpick" and started.is_file():
         return (str(started.absolute()),)
     if found := shutil.which("toolpick"):
@@ -185,13 +185,14 @@ def pieces(args: argparse.Namespace, wanted: Client, asked: Registration) -> tup
         GatewayError: the client can't do what was asked.
     """
     from toolpick.clients import plan
-    from toolpick.clients.known import roots
+    from toolpick.clients.known import USER, roots
     from toolpick.clients.registration import wishes
 
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is no home
     scope = args.scope or wanted.scopes[0]
     places = roots(home, Path.cwd(), os.environ, sys.platform)
-    return plan.pieces(wishes(wanted, asked, scope), places, private=bool(asked.token))
+    private = scope == USER or bool(asked.token)
+    return plan.pieces(wishes(wanted, asked, scope), places, private=private)
 
 
 def planned(how: Callable[[Piece], Change], piece: Piece) -> Change | None:
