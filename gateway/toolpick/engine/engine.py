@@ -34,6 +34,7 @@ from toolpick.model import LEGACY_VERSIONS, Era
 from toolpick.turns import recognise
 from toolpick.wire import envelope as env
 from toolpick.wire.guard import Guard
+from toolpick_selectors.contract import TurnRefused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -320,7 +321,7 @@ class Engine:
     def _failed(self, exchange: Exchange, error: Exception) -> None:
         if isinstance(error, RpcError):
             exchange.refuse(error)
-        elif isinstance(error, GatewayError):
+        elif isinstance(error, (GatewayError, TurnRefused)):
             exchange.refuse(RpcError(-32000, str(error)))
         else:
             log.error("event=bug method=%s", exchange.method, exc_info=error)

@@ -109,10 +109,15 @@ class Runner:
         if not entries:
             return
         try:
-            selector = await self.selector()
+            await self._prepare(entries)
         except SelectionError as error:
             self._say_once(str(error))
-            return
+        except Exception as error:
+            log.exception("selector=%s event=bug", self.kind)
+            self._say_once(f"selector {self.kind!r} can't index tools: {type(error).__name__}")
+
+    async def _prepare(self, entries: Sequence[ToolEntry]) -> None:
+        selector = await self.selector()
         tools = await anyio.to_thread.run_sync(self._views.of, entries)
         if not isinstance(selector, Prepared):
             return
@@ -149,20 +154,19 @@ class Runner:
             turn, query, tuple(conversation), max(limit, 1), conversation_id, tuple(used), generous
         )
         try:
-            with anyio.fail_after(self._timeout):
+            with anyio.move_on_after(self._timeout):
                 selector = await self.selector()
                 tools = self._views.of(entries)
                 selection = await self._ask(selector, context, tools)
+                return self._checked(selection, tools, limit)
         except TurnRefused:
             raise
-        except TimeoutError:
-            return self._failed(f"selector {self.kind!r} took longer than {self._timeout:g} s")
         except SelectionError as error:
             return self._failed(str(error))
         except Exception as error:
             log.exception("selector=%s event=bug", self.kind)
             return self._failed(f"selector {self.kind!r} failed: {type(error).__name__}")
-        return self._checked(selection, tools, limit)
+        return self._failed(f"selector {self.kind!r} took longer than {self._timeout:g} s")
 
     async def _ask(self, selector: Any, context: SelectionContext, tools: list[Tool]) -> Selection:
         if inspect.iscoroutinefunction(selector.select):
