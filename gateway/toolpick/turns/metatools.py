@@ -190,8 +190,11 @@ def arguments_text(entry: ToolEntry) -> str:
 
 
 def with_text(result: bytes, text: str) -> bytes:
-    """A tool's result with one more block of text; as it is where it has no list of blocks."""
-    members = _MEMBERS.decode(result)
+    """A tool's result with one more block of text; as it is where there is no list of blocks."""
+    try:
+        members = _MEMBERS.decode(result)
+    except msgspec.DecodeError:
+        return result
     blocks = bytes(members.get("content", b"")).strip()
     if not blocks.endswith(b"]"):
         return result
