@@ -41,6 +41,8 @@ LOOSE = 0.5
 """How much of the ratio less likely picks must reach, where these are welcome."""
 FLOOR = 0.2
 """A best cosine below this says nothing when no word is shared either."""
+MATCHING = 0.05
+"""The share of the best score below which nothing matches: any two texts are a little alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,6 @@ class _Fit:
     words: NDArray[np.float32]
     meaning: NDArray[np.float32]
     total: NDArray[np.float32]
-
-
-FLOOR = 0.05
-"""The share of the best score below which nothing matches: any two texts are a little alike."""
 
 
 class Fused:
@@ -168,7 +166,7 @@ class Fused:
         """The places of the best tools, as many as the scores are worth; lifts those ``named``."""
         order = ranked(scores, tools, named, limit)
         size = adaptive.size(
-            scores[order], ratio=ratio, minimum=self._minimum, limit=limit, floor=FLOOR
+            scores[order], ratio=ratio, minimum=self._minimum, limit=limit, floor=MATCHING
         )
         return order[:size]
 

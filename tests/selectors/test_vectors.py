@@ -245,6 +245,13 @@ def test_both_kinds_keep_the_contract(embedder):
     assert isinstance(fused(Vectors(embedder)), Prepared)
 
 
+def test_a_faint_likeness_without_a_shared_word_is_no_match(embedder):
+    faint, clear = tool("f", "mail " + "rain " * 10), tool("c", "mail rain")
+    selector = fused(Vectors(embedder))
+    assert ask(selector, "mailxyz", (faint,)).degraded == "no tool fits the query"
+    assert ids(ask(selector, "mailxyz", (clear,))) == ["c"]
+
+
 def test_a_weight_outside_its_range_is_refused(embedder):
     with pytest.raises(ValueError, match=r"the weight of words, 1\.5, is not between 0 and 1"):
         fused(Vectors(embedder), words=1.5)
