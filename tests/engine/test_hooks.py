@@ -9,7 +9,9 @@ from tests.engine.scene import LIST_CHANGED, Client, Gateway, gateway
 
 from toolpick.config.settings import SelectorSettings
 from toolpick.engine.hooks import UNHEEDED, Hooks
-from toolpick.model import META_TOOLS
+from toolpick.errors import GatewayError
+from toolpick.model import META_TOOLS, Query
+from toolpick_selectors.contract import TurnRefused
 
 LEXICAL = SelectorSettings("lexical", always=("srv__now",))
 FOLLOWS, DEFERS, SORTS = "gemini-cli-mcp-client", "claude-code", "codex-mcp-client"
@@ -459,6 +461,50 @@ async def test_over_http_the_hook_says_whether_its_host_defers_tools() -> None:
         assert "srv__forecast" in on["context"]
         assert off["selected"] == ["srv__forecast"]
         assert off["context"] == ""
+
+
+async def test_over_http_a_client_is_given_a_moment_after_its_list() -> None:
+    async with scene(client_environ=None) as gate:
+        client = await gate.client(name=FOLLOWS)
+        await client.tools()
+
+        answer = await followed(gate, client, RAIN)
+
+        assert answer["listed_in_time"] is True
+        assert answer["context"] == ""
+
+
+@pytest.mark.parametrize("error", [TurnRefused("no turn"), GatewayError("no turn")])
+async def test_a_turn_that_is_refused_lets_the_prompt_go_on(error: Exception) -> None:
+    async with scene() as gate:
+        client = await gate.client(name=FOLLOWS)
+        await client.tools()
+
+        async def refuse(*_: Any) -> None:
+            raise error
+
+        gate.engine.turns.selections.select = refuse  # type: ignore[method-assign, assignment]
+
+        assert (await prompt(gate, RAIN))["selected"] == []
+
+
+async def test_a_selection_that_ends_after_the_next_prompt_begins_no_turn() -> None:
+    async with scene() as gate:
+        client = await gate.client(name=FOLLOWS)
+        await client.tools()
+        [session] = gate.engine.sessions
+        choose = gate.engine.turns.selections.select
+
+        async def late(*args: Any) -> Any:
+            session.query = Query(MONEY, "hook", "s")
+            return await choose(*args)
+
+        gate.engine.turns.selections.select = late  # type: ignore[method-assign]
+
+        answer = await prompt(gate, RAIN)
+
+        assert answer["selected"] == []
+        assert session.conversation.turn == 0
 
 
 async def test_the_functions_of_a_turn_may_be_called_until_one_is() -> None:
