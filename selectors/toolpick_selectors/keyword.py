@@ -7,12 +7,12 @@ asked goes on with all tools.
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from toolpick_selectors.contract import Pick, Selection
 from toolpick_selectors.kept import Kept
 from toolpick_selectors.lexical import clip, fields, unranked
+from toolpick_selectors.patterns import is_named
 from toolpick_selectors.synonyms import SHORTEST, Synonyms
 from toolpick_selectors.words import squash, tokens
 
@@ -38,7 +38,7 @@ class Keyword:
         """Set up.
 
         ``synonyms`` are pairs of words, in addition to the ``curated`` ones; ``core`` names tools,
-        by id, name, ``server/name`` or pattern, that join every selection that is not empty.
+        as ``patterns`` has them, that join every selection that is not empty.
 
         Raises:
             ValueError: a pair that could never match.
@@ -62,10 +62,10 @@ class Keyword:
         if not best:
             return unranked("no tool shares a word with the query")
         core = [tool.id for tool in tools if self._is_core(tool)][: context.limit]
-        kept = best[: context.limit - len(set(core) - set(best[: context.limit]))]
-        picks = [Pick(id, scores[id], "core" if id in core else "words") for id in kept]
-        picks += [Pick(id, 0.0, "core") for id in core if id not in kept]
-        picks = sorted(picks, key=lambda pick: -pick.score)[: context.limit]
+        others = [id for id in best if id not in core][: context.limit - len(core)]
+        picks = [Pick(id, scores[id], "words") for id in others]
+        picks += [Pick(id, scores[id], "core") for id in core]
+        picks.sort(key=lambda pick: (-pick.score, pick.id))
         return Selection(tuple(picks), f"{len(picks)} of {len(tools)} tools by shared words")
 
     def _asked(self, query: str) -> dict[str, tuple[str, ...]]:
@@ -88,8 +88,7 @@ class Keyword:
         return score
 
     def _is_core(self, tool: Tool) -> bool:
-        keys = (tool.id, tool.name, f"{tool.server}/{tool.name}")
-        return any(name in keys or any(fnmatchcase(k, name) for k in keys) for name in self._core)
+        return any(is_named(tool, name) for name in self._core)
 
 
 def _read(tools: tuple[Tool, ...]) -> list[tuple[frozenset[str], frozenset[str]]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from toolpick_selectors.contract import Pick, Selection
+from toolpick_selectors.patterns import is_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ class Static:
     """Chooses without looking at the query."""
 
     def __init__(self, *, names: Sequence[str] = ()) -> None:
-        """``names``: ids, names or ``server/name``, as they are or as glob patterns; empty: all."""
+        """``names`` are as ``patterns`` has them; empty: all."""
         self._names = tuple(names)
 
     def select(self, context: SelectionContext, tools: Sequence[Tool]) -> Selection:
@@ -32,7 +32,6 @@ class Static:
         chosen: dict[str, Tool] = {}
         for name in self._names:
             for tool in tools:
-                keys = (tool.id, tool.name, f"{tool.server}/{tool.name}")
-                if name in keys or any(fnmatchcase(key, name) for key in keys):
+                if is_named(tool, name):
                     chosen.setdefault(tool.id, tool)
         return list(chosen.values())

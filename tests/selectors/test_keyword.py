@@ -86,6 +86,12 @@ def test_core_tools_join_every_selection_that_is_not_empty():
     assert ids(ask("zebra", core=["time"])) == []
 
 
+def test_every_core_tool_has_its_place_however_the_others_rank():
+    query = "replaces lines of text in a file, and lists paths by a pattern"
+    assert ids(ask(query, limit=3)) == ["edit", "find", "read"]
+    assert ids(ask(query, limit=3, core=["read", "time"])) == ["edit", "read", "time"]
+
+
 def test_no_match_picks_nothing_and_says_so():
     selection = ask("zebra")
     assert selection.picks == ()
