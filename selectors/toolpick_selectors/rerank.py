@@ -22,6 +22,7 @@ from toolpick_selectors.embedders import describe
 from toolpick_selectors.onnx.held import Held
 from toolpick_selectors.onnx.source import FastembedSource, model_folder
 from toolpick_selectors.registry import build
+from toolpick_selectors.words import readable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -170,8 +171,8 @@ class CrossEncoder:
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """See ``Scorer.scores``."""
         model = self._held.get(READY_SECONDS)
-        readable = [text.encode("utf-8", "replace").decode() for text in (query, *texts)]
-        scores = [float(score) for score in model.rerank(readable[0], readable[1:], BATCH)]
+        given = model.rerank(readable(query), [readable(text) for text in texts], BATCH)
+        scores = [float(score) for score in given]
         if not all(map(math.isfinite, scores)):
             raise SelectionError(f"{self._name} gives scores that are no numbers; use another")
         return scores

@@ -18,6 +18,7 @@ from toolpick_selectors.budget import Budget
 from toolpick_selectors.contract import Pick, Selection, TurnRefused
 from toolpick_selectors.providers import ProviderError, Question
 from toolpick_selectors.providers.credential import Credential
+from toolpick_selectors.words import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -95,7 +96,7 @@ class Rewriting:
             context.conversation_id,
         )
         account = context.conversation_id or context.turn
-        known = {tool.id.encode("utf-8", "replace").decode().strip(): tool.id for tool in tools}
+        known = {readable(tool.id).strip(): tool.id for tool in tools}
         trouble = ""
         for _ in range(1 + self._max_retries):
             answer = await self._ask(question, account)

@@ -9,6 +9,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from toolpick_selectors.words import readable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -50,14 +52,14 @@ def prompt(context: SelectionContext, tools: Sequence[Tool]) -> str:
 
 def line(tool: Tool) -> str:
     """Show a tool as its id and the first sentence about it, on one line."""
-    id_ = tool.id.encode("utf-8", "replace").decode()
+    id = readable(tool.id)
     about = summary(tool.description) or summary(tool.title)
-    return f"{id_}: {about}" if about else id_
+    return f"{id}: {about}" if about else id
 
 
 def summary(text: str) -> str:
     """The first sentence of ``text``, on one line and at most ``SUMMARY_CHARS`` long."""
-    flat = " ".join(text[:READ_CHARS].encode("utf-8", "replace").decode().split())
+    flat = " ".join(readable(text[:READ_CHARS]).split())
     end = _SENTENCE.search(flat)
     first = flat[: end.start()] if end else flat.removesuffix(".")
     return first if len(first) <= SUMMARY_CHARS else first[: SUMMARY_CHARS - 1].rstrip() + "…"

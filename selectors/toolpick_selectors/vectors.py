@@ -135,8 +135,8 @@ class Vectors:
         spare = len(self._known) - MOST - len(wanted)
         if spare <= 0:
             return self._known
-        old = [tool for tool in self._known if tool not in wanted][:spare]
-        return {tool: row for tool, row in self._known.items() if tool not in set(old)}
+        old = set([tool for tool in self._known if tool not in wanted][:spare])
+        return {tool: row for tool, row in self._known.items() if tool not in old}
 
     def _complete(self, held: _List) -> None:
         """Bring the rows of a list up to date; they are replaced, never changed."""

@@ -66,6 +66,11 @@ def squash(text: str) -> str:
     return "".join(_raw(text)).casefold()
 
 
+def readable(text: str) -> str:
+    """The text with halves of characters, which can't be sent or written, replaced."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def tokens(text: str) -> list[str]:
     """Words in lower case without stop words, scripts without spaces in pairs; not stemmed."""
     return [token for word in _raw(text) for token in _tokens(word)]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from toolpick_selectors.contract import Parameter, SelectionError, Tool
-from toolpick_selectors.embedders import Embedder, describe, parts
+from toolpick_selectors.embedders import Embedder, cut, describe
 from toolpick_selectors.embedders.bundled import Bundled
 
 MAIL = Tool("m", "send_message", "gmail", "", "Delivers a mail to somebody.", (Parameter("to"),))
@@ -75,7 +75,7 @@ def test_the_description_of_a_tool_names_everything():
 
 
 def test_long_texts_are_cut_at_spaces():
-    assert parts("aa bb cc", 5) == ["aa bb", "cc"]
-    assert parts("a" * 7, 3) == ["aaa", "aaa", "a"]
-    assert parts("", 3) == [""]
-    assert parts("abc ", 3) == ["abc"]
+    assert cut("aa bb cc", 5) == ["aa bb", "cc"]
+    assert cut("a" * 7, 3) == ["aaa", "aaa", "a"]
+    assert cut("", 3) == [""]
+    assert cut("abc ", 3) == ["abc"]

@@ -1,6 +1,6 @@
 import pytest
 
-from toolpick_selectors.words import spaced, squash, terms, words
+from toolpick_selectors.words import readable, spaced, squash, terms, words
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,7 @@ def test_spelling_styles_of_one_name_are_equal_when_squashed():
 
 def test_spaced_keeps_capital_letters():
     assert spaced("listS3Buckets") == "list S3 Buckets"
+
+
+def test_halves_of_characters_are_replaced():
+    assert readable("a\ud800b 🙂") == "a?b 🙂"

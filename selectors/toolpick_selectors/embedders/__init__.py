@@ -48,7 +48,7 @@ class Embedder(Protocol):
     def embed_tools(self, tools: Sequence[Tool]) -> NDArray[np.float32]:
         """One row a tool, each of length 1 or 0, from the whole of ``describe(tool)``.
 
-        A text that is longer than the model's window is embedded in ``parts`` and their mean taken.
+        A text that is longer than the model's window is ``cut``, and the mean of its parts taken.
 
         Raises:
             SelectionError: the model can't be loaded or reached.
@@ -65,12 +65,12 @@ def describe(tool: Tool) -> str:
     return (f"{text}. Arguments: {arguments}" if arguments else text)[:TEXT_CHARS]
 
 
-def parts(text: str, size: int) -> list[str]:
+def cut(text: str, size: int) -> list[str]:
     """``text`` cut into pieces of at most ``size`` characters, at spaces where there are any."""
     pieces: list[str] = []
     while len(text) > size:
-        cut = text.rfind(" ", size // 2, size + 1)
-        cut = cut if cut > 0 else size
-        pieces.append(text[:cut])
-        text = text[cut:].lstrip()
+        space = text.rfind(" ", size // 2, size + 1)
+        end = space if space > 0 else size
+        pieces.append(text[:end])
+        text = text[end:].lstrip()
     return [*pieces, text] if text or not pieces else pieces

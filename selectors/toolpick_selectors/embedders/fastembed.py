@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolpick_selectors.contract import SelectionError
-from toolpick_selectors.embedders import describe
-from toolpick_selectors.embedders import parts as cut
+from toolpick_selectors.embedders import cut, describe
 from toolpick_selectors.embedders.pooling import pooled
 from toolpick_selectors.onnx.held import Held
 from toolpick_selectors.onnx.source import FastembedSource, model_folder
+from toolpick_selectors.words import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -86,14 +86,14 @@ class Fastembed:
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See ``Embedder.embed_queries``; of a very long prompt the beginning is read."""
         model = self._held.get(QUERY_SECONDS)
-        clipped = [_readable(self._query_prefix + text[:QUERY_CHARS]) for text in texts]
+        clipped = [readable(self._query_prefix + text[:QUERY_CHARS]) for text in texts]
         return pooled(_rows(model.query_embed(clipped, batch_size=BATCH)), [[t] for t in clipped])
 
     def embed_tools(self, tools: Sequence[Tool]) -> NDArray[np.float32]:
         """See ``Embedder.embed_tools``; waits until the model is loaded, or fetched."""
         model = self._held.get(math.inf)
         window = _Window(model, self._tool_prefix)
-        texts = [window.cut(_readable(describe(tool))) for tool in tools]
+        texts = [window.cut(readable(describe(tool))) for tool in tools]
         flat = [self._tool_prefix + part for text in texts for part in text]
         # Texts of one length together: a batch is as slow as its longest text.
         order = sorted(range(len(flat)), key=lambda at: len(flat[at]))
@@ -160,11 +160,6 @@ def _register(family: Any, name: str, graph: str, pooling: str) -> None:
         dim=1,  # asked for and used for nothing
         model_file=graph,
     )
-
-
-def _readable(text: str) -> str:
-    """The text without halves of characters, which no tokenizer takes."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _rows(vectors: Iterable[Any]) -> NDArray[np.float32]:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from toolpick_selectors.contract import SelectionError
-from toolpick_selectors.embedders import describe
-from toolpick_selectors.embedders import parts as cut
+from toolpick_selectors.embedders import cut, describe
 from toolpick_selectors.embedders.pooling import pooled
 from toolpick_selectors.providers.credential import Credential, redact, retry_after
+from toolpick_selectors.words import readable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +111,7 @@ class OpenAIEmbedder:
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See ``Embedder.embed_queries``; of a very long prompt the beginning is read."""
-        clipped = [_readable(self._query_prefix + text[:QUERY_CHARS]) for text in texts]
+        clipped = [readable(self._query_prefix + text[:QUERY_CHARS]) for text in texts]
         if time.monotonic() < self._again:
             raise SelectionError(self._problem)
         try:
@@ -124,7 +124,7 @@ class OpenAIEmbedder:
 
     def embed_tools(self, tools: Sequence[Tool]) -> NDArray[np.float32]:
         """See ``Embedder.embed_tools``."""
-        texts = [cut(_readable(describe(tool)), self._part_chars) for tool in tools]
+        texts = [cut(readable(describe(tool)), self._part_chars) for tool in tools]
         flat = [self._tool_prefix + part for text in texts for part in text]
         rows = self._embed(flat, self._for_tools)
         return pooled(rows, texts)
@@ -243,8 +243,3 @@ def _pause(seconds: float) -> None:
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0 and threading.main_thread().is_alive():
         time.sleep(min(left, 0.2))
-
-
-def _readable(text: str) -> str:
-    """The text without halves of characters, which can't be sent."""
-    return text.encode("utf-8", "replace").decode()
