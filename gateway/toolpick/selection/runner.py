@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from toolpick_selectors.contract import Tool
 
 log = logging.getLogger("toolpick.selector")
+
+_NUMBER = re.compile(r"\d+")
 
 NAME_FIRST = 64
 """Most characters of a query that a log line shows."""
@@ -201,6 +204,8 @@ class Runner:
         return Outcome(failed=why, reason=why)
 
     def _say_once(self, what: str) -> None:
-        if what not in self._said:
-            self._said.add(what)
+        """Log something for the first time; other numbers in it are no news."""
+        kind = _NUMBER.sub("#", what)
+        if kind not in self._said:
+            self._said.add(kind)
             log.warning("selector=%s note=%r", self.kind, what)
