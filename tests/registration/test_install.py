@@ -509,6 +509,19 @@ def test_a_server_of_that_name_that_is_not_toolpick_stays(desk: Desk) -> None:
     assert desk.files() == before
 
 
+def test_an_address_like_ours_may_be_any_servers(desk: Desk) -> None:
+    path = desk.home / ".cursor/mcp.json"
+    path.parent.mkdir()
+    path.write_text('{"mcpServers": {"docs": {"url": "https://docs.example/mcp"}}}')
+    before = desk.files()
+
+    assert desk.run("install", "cursor", "--name", "docs")[0] == 1
+    assert desk.files() == before
+    url = "https://docs.example/mcp/team"
+    assert desk.run("install", "cursor", "--name", "docs", "--http", url)[0] == 0
+    assert servers(path, "cursor")["docs"] == {"url": url}
+
+
 @pytest.mark.parametrize(
     ("id", "text", "what"),
     [

@@ -12,7 +12,7 @@ from toolpick.errors import GatewayError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from toolpick.clients.files import Change
     from toolpick.clients.known import Client
@@ -52,6 +52,12 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--no-hook", action="store_true", help="leave the client's prompt hooks alone"
     )
+    parser.add_argument(
+        "--import",
+        action="store_true",
+        dest="move",
+        help="move the servers that the client starts now into the settings, behind toolpick",
+    )
 
 
 def add_client(parser: argparse.ArgumentParser) -> None:
@@ -76,11 +82,24 @@ def run(args: argparse.Namespace) -> int:
     from toolpick.clients.registration import client
 
     wanted = client(args.client)
+    moving = None
+    if args.move:
+        from toolpick.cli.moving import Moving
+
+        moving = Moving(args, wanted)
     found = pieces(args, wanted, registration(args))
+    if moving is not None:
+        found = moving.planned(found)
     changes = [planned(installed, piece) for piece in found]
     if None in changes:
         return 1
-    changed = carry_out([each for each in changes if each], args, secret=args.token or "")
+    ready = [each for each in changes if each]
+    secrets = {args.token} if args.token else set()
+    if moving is not None:
+        secrets |= moving.secrets
+        changed = carry_out(ready, args, secrets, [moving.change()])
+    else:
+        changed = carry_out(ready, args, secrets)
     if changed and not args.dry_run and wanted.after:
         print(wanted.after)
     return 0
@@ -155,7 +174,7 @@ def serving(args: argparse.Namespace) -> tuple[str, ...]:
         raise GatewayError(
             "there are no settings to serve; write a servers.toml, or name one with --config"
         )
-    if not path.is_file():
+    if not path.is_file() and not args.move:
         raise GatewayError(f"--config {str(path)!r} is no file; name the settings file")
     words = ["serve", "--config", str(path.absolute())]
     if args.profile:
@@ -208,8 +227,15 @@ def planned(how: Callable[[Piece], Change], piece: Piece) -> Change | None:
         return None
 
 
-def carry_out(changes: Sequence[Change], args: argparse.Namespace, secret: str = "") -> bool:
+def carry_out(
+    changes: Sequence[Change],
+    args: argparse.Namespace,
+    secrets: Collection[str] = (),
+    unseen: Sequence[Change] = (),
+) -> bool:
     """Show the changes and, unless it is a dry run, make them. Returns whether there are any.
+
+    ``unseen`` changes have been told of already.
 
     Raises:
         GatewayError: they can't be made; nothing was changed.
@@ -218,10 +244,14 @@ def carry_out(changes: Sequence[Change], args: argparse.Namespace, secret: str =
     from toolpick.clients.shown import difference
 
     if not args.dry_run:
-        apply(changes)
+        apply([*unseen, *changes])
     for change in changes:
-        print(difference(change, secret))
-    kept = [each for each in changes if each.after != each.before and each.backup is not None]
+        print(difference(change, secrets))
+    kept = [
+        each
+        for each in (*unseen, *changes)
+        if each.after != each.before and each.backup is not None
+    ]
     for change in kept:
         print(f"{'would keep' if args.dry_run else 'kept'} {backup_of(change.path)}")
     return any(each.after != each.before for each in changes)

@@ -7,19 +7,21 @@ it was; otherwise only what is toolpick's is taken out of the file as it is now.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from toolpick.clients import json_text, toml_text
 from toolpick.clients import wishes as wish_room
 from toolpick.clients.files import Change, backup_of, read
 from toolpick.clients.jsonc import BadText
 from toolpick.clients.known import located
-from toolpick.clients.wishes import Setting, Wish, found, remove
+from toolpick.clients.wishes import Server, Setting, Wish, found, remove
 from toolpick.errors import ClientFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -35,13 +37,17 @@ class NotEditable(ClientFileError):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A file and what it is to hold; ``floor`` is a folder above it that is not ours to remove."""
+    """A file and what it is to hold; ``floor`` is a folder above it that is not ours to remove.
+
+    Servers in ``leaving``, each a path of keys, are taken out of it.
+    """
 
     path: Path
     floor: Path
     wishes: tuple[Wish, ...]
     toml: bool = False
     private: bool = False
+    leaving: tuple[tuple[str, ...], ...] = ()
 
 
 def pieces(
@@ -111,10 +117,48 @@ def _former(piece: Piece, saved: bytes | None, there: tuple[Wish, ...], now: byt
         clean = not any(
             found(text, wish, toml=piece.toml) for wish in there if not isinstance(wish, Setting)
         )
-        again = _added(text, Piece(piece.path, piece.floor, there, piece.toml))
+        leaving = _moved(piece, text, now, there)
+        again = _added(text, replace(piece, wishes=there, leaving=leaving))
     except (BadText, ClientFileError):
         return None
     return saved if clean and mark + again.encode() == now else None
+
+
+def _moved(
+    piece: Piece, saved: str, now: bytes, there: tuple[Wish, ...]
+) -> tuple[tuple[str, ...], ...]:
+    """Servers in the copy that are no longer in the file, but in the settings that it serves."""
+    found: list[tuple[str, ...]] = []
+    for wish in there:
+        if not isinstance(wish, Server):
+            continue
+        parent, served = wish.path[:-1], _served(wish)
+        before = wish_room.at(wish_room.read(saved, piece.toml), parent)
+        after = wish_room.at(wish_room.read(_text(piece, now)[1], piece.toml), parent)
+        found += [
+            (*parent, name)
+            for name in (before if isinstance(before, dict) else ())
+            if name not in after and _plain(name) in served
+        ]
+    return tuple(found)
+
+
+def _served(server: Server) -> set[str]:
+    """The servers in the settings that the client starts toolpick with, as far as can be known."""
+    words = server.value.get("args")
+    if not isinstance(words, list) or "--config" not in words[:-1]:
+        return set()
+    try:
+        content = read(Path(words[words.index("--config") + 1])) or b""
+        servers = toml_text.read(content.decode()).get("servers")
+    except (BadText, ClientFileError, UnicodeDecodeError, TypeError):
+        return set()
+    return {_plain(name) for name in servers} if isinstance(servers, dict) else set()
+
+
+def _plain(name: str) -> str:
+    """A name without what may have changed when its server moved."""
+    return re.sub(r"[\W_]", "", name).casefold()
 
 
 def _without(text: str, piece: Piece, there: tuple[Wish, ...], former: Any) -> str:
@@ -147,6 +191,8 @@ def _nested(settings: list[Setting]) -> dict[str, Any]:
 
 
 def _added(text: str, piece: Piece) -> str:
+    for path in piece.leaving:
+        text = (toml_text.drop if piece.toml else json_text.drop)(text, path)
     for wish in piece.wishes:
         text = wish_room.add(text, wish, toml=piece.toml)
     return text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolpick.clients.known import CLIENTS
-from toolpick.clients.wishes import Command, Server, Setting, quoted
+from toolpick.clients.wishes import LOOPBACK, Command, Server, Setting, quoted
 from toolpick.errors import GatewayError
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from toolpick.clients.known import Client
     from toolpick.clients.wishes import Wish
-
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ def hook_command(asked: Registration) -> str:
 
 def _same_machine(url: str) -> bool:
     """Whether a hook on this machine can find the gateway."""
-    return not url or urlsplit(url).hostname in _LOOPBACK
+    return not url or urlsplit(url).hostname in LOOPBACK
 
 
 def _ordered(made: dict[str, Any]) -> dict[str, Any]:

@@ -6,11 +6,12 @@ one that only gets a comma, no more than what differs.
 
 from __future__ import annotations
 
+import json
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from toolpick.clients.files import Change
 
@@ -19,8 +20,8 @@ LONG = 160
 HIDDEN = "***"
 
 
-def difference(change: Change, secret: str = "") -> str:
-    """The change as a patch without context; ``secret`` is shown nowhere."""
+def difference(change: Change, secrets: Collection[str] = ()) -> str:
+    """The change as a patch without context; ``secrets`` are shown nowhere."""
     if change.after == change.before:
         return f"{change.path}: nothing to change"
     name = str(change.path)
@@ -29,7 +30,10 @@ def difference(change: Change, secret: str = "") -> str:
         f"+++ {name if change.after is not None else 'no file'}",
     ]
     body = "\n".join([*head, *_hunks(_lines(change.before), _lines(change.after))])
-    return body.replace(secret, HIDDEN) if secret else body
+    for secret in sorted(secrets, key=len, reverse=True):
+        for written in (json.dumps(secret, ensure_ascii=False)[1:-1], json.dumps(secret)[1:-1]):
+            body = body.replace(written, HIDDEN)
+    return body
 
 
 def _lines(content: bytes | None) -> list[str]:

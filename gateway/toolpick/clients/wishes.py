@@ -11,6 +11,7 @@ import shlex
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from toolpick.clients import json_text, toml_text
 from toolpick.clients.json_text import spelled
@@ -26,6 +27,8 @@ _WAYS = (
     *("headers", "http_headers", "bearer_token_env_var"),
 )
 """Keys that say how a server is reached; others in an entry are its user's."""
+_URLS = ("url", "httpUrl", "serverUrl")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +150,7 @@ def is_ours(entry: Any) -> bool:
         named = [re.split(r"[/\\]", command)[-1]]
         named += [args[1]] if isinstance(args, list) and args[:1] == ["-m"] and args[1:] else []
         return any(isinstance(name, str) and _OURS.fullmatch(name) for name in named)
-    urls = (entry.get(key) for key in ("url", "httpUrl", "serverUrl"))
-    return any(isinstance(url, str) and _ENDPOINT.fullmatch(url) for url in urls)
+    return _ENDPOINT.fullmatch(_url(entry)) is not None
 
 
 def is_our_hook(command: Any) -> bool:
@@ -167,7 +169,7 @@ def is_our_hook(command: Any) -> bool:
 
 def _add_server(text: str, wish: Server, toml: bool) -> str:
     there = at(read(text, toml), wish.path)
-    if there is not None and not is_ours(there):
+    if there is not None and not _may_replace(there, wish):
         what = "is another server; choose a name with --name"
         raise BadText(0, f"{spelled(wish.path)} {what}")
     former = there if isinstance(there, dict) else {}
@@ -176,6 +178,22 @@ def _add_server(text: str, wish: Server, toml: bool) -> str:
     if wanted == former:
         return text
     return (toml_text.put if toml else json_text.put)(text, wish.path, wanted)
+
+
+def _may_replace(there: Any, wish: Server) -> bool:
+    """Whether an entry in the place of a new one is toolpick's; an address alone says too little.
+
+    Many servers have an address like ours. It is taken for ours under our own name, on this
+    machine, and where it leads to the same host as before.
+    """
+    if not is_ours(there) or "command" in there or wish.path[-1] == "toolpick":
+        return is_ours(there)
+    host = urlsplit(_url(there)).hostname
+    return host in LOOPBACK or host == urlsplit(_url(wish.value)).hostname
+
+
+def _url(entry: Mapping[str, Any]) -> str:
+    return next((str(entry[key]) for key in _URLS if key in entry), "")
 
 
 def _add_command(text: str, wish: Command) -> str:
