@@ -192,10 +192,9 @@ class Greeting:
 
 
 def _greeted(era: Era, version: str, said: env.Members, info: env.Body) -> Greeted:
-    return Greeted(
-        era,
-        version,
-        env.members(said.get("capabilities", b"")),
-        env.members(info),
-        env.text(said.get("instructions", b"")) or "",
-    )
+    try:
+        capabilities = env.members(said.get("capabilities", b""))
+    except RpcError as error:
+        raise RpcError(error.code, "announced capabilities that are no object") from error
+    about = env.members(info) if bytes(info)[:1] == b"{" else {}
+    return Greeted(era, version, capabilities, about, env.text(said.get("instructions", b"")) or "")

@@ -134,8 +134,8 @@ class Turns:
         return fixed_surface(mode, allowed, session.profile.always, reason)
 
     def _is_new(self, exchange: Exchange, query: Query) -> bool:
-        """Whether a query begins a turn: request-carried ones always do for modern clients."""
-        if exchange.modern and query.source in CARRIED:
+        """Whether a query begins a turn: for modern clients all do but those of hooks."""
+        if _alone(exchange.session, query):
             return True
         return exchange.session.chosen != (query.text, query.conversation)
 
@@ -145,8 +145,10 @@ class Turns:
         mode, _ = self.mode(session, query is not None)
         if mode != "turn" or query is None or not self._is_new(exchange, query):
             return self.surface(session, query is not None)
-        if exchange.modern and query.source in CARRIED:
+        if _alone(session, query):
             outcome = await self._choose(session, query, exchange.channel, Past())
+            if query.source not in CARRIED:
+                session.picks = outcome.names if isinstance(outcome, Picks) else ()
             alone = self.new_conversation(session.profile)
             return alone.begin_turn(outcome, tuple(session.pool.generation.tools))
         try:
@@ -229,6 +231,10 @@ class Turns:
         if session.listed is None:
             return False
         query = self.standing_query(session)
+        mode, _ = self.mode(session, query is not None)
+        if mode == "turn" and query is not None and _alone(session, query):
+            # what would be chosen now is known only once it is listed again
+            return True
         shown = self.forms.of(session, self.surface(session, query is not None))
         if shown == session.listed:
             return False
@@ -260,3 +266,12 @@ class Turns:
         """Whether the list may change for what happens in the conversation."""
         limit = self._gateway.list_changes
         return not limit or session.changes < limit
+
+
+def _alone(session: Session, query: Query) -> bool:
+    """Whether a list is chosen for its query and the catalog alone, whatever was listed before.
+
+    So it is for modern clients, whose lists may not depend on earlier requests. A hook's prompts
+    come out of band, and its turns follow one another.
+    """
+    return session.era is Era.MODERN and query.source != "hook"
