@@ -40,12 +40,14 @@ class Judged:
     """The figures of one query.
 
     ``ranks`` has the rank of each group's first tool, None if missed; ``sizes`` the tokens of the
-    tools ranked first; ``tokens`` those of what was ``selected``.
+    tools ranked first; ``tokens`` those of what was ``selected``, which is ``whole`` when it has a
+    tool of each group.
     """
 
     ranks: tuple[int | None, ...]
     gain: float
     selected: int
+    whole: bool
     tokens: int
     sizes: tuple[int, ...]
     milliseconds: float
@@ -73,14 +75,13 @@ class Report:
         """All figures by the names under which they are printed."""
         judged = self.judged
         times = sorted(one.milliseconds for one in judged)
-        selected = [float(_share(one.ranks, one.selected) == 1) for one in judged]
         return {
             "selector": self.selector,
             "queries": len(judged),
             "tools": self.tools,
             **{f"recall@{depth}": self.recall(depth) for depth in DEPTHS},
             "completeness@8": self.complete(8),
-            "completeness@selected": _mean(selected),
+            "completeness@selected": _mean([one.whole for one in judged]),
             "selected_mean": _mean([one.selected for one in judged]),
             "ndcg@8": _mean([one.gain for one in judged]),
             "mrr": _mean([_reciprocal(one.ranks) for one in judged]),
@@ -155,10 +156,12 @@ def judge(
 ) -> Judged:
     """The figures of one query, from what was picked and how all tools were ranked."""
     ranked = [pick.id for pick in order.picks]
+    selected = {pick.id for pick in selection.picks}
     return Judged(
         ranks=tuple(_rank(ranked, group) for group in labelled.groups),
         gain=_gain(ranked, labelled.groups),
         selected=len(selection.picks),
+        whole=not any(selected.isdisjoint(group) for group in labelled.groups),
         tokens=sum(tokens.get(pick.id, 0) for pick in selection.picks),
         sizes=tuple(tokens.get(id, 0) for id in ranked[:CURVE]),
         milliseconds=milliseconds,

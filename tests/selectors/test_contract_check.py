@@ -48,6 +48,20 @@ class Stale:
         return Selection(tuple(Pick(tool.id, 1.0) for tool in self.seen[: context.limit]), "first")
 
 
+class Forgetful:
+    """Knows a list by its ids, and so keeps what it read of other texts."""
+
+    def __init__(self):
+        self.read = {}
+
+    def select(self, context, tools):
+        ids = tuple(tool.id for tool in tools)
+        lengths = self.read.setdefault(ids, [len(tool.description) for tool in tools])
+        ranked = sorted(zip(lengths, ids, strict=True), key=lambda pair: (-pair[0], pair[1]))
+        picks = tuple(Pick(id, length) for length, id in ranked[: context.limit])
+        return Selection(picks, "by length")
+
+
 class Fickle:
     def __init__(self):
         self.calls = 0
@@ -65,6 +79,11 @@ class Later:
 def test_a_selector_that_remembers_tools_is_caught():
     with pytest.raises(AssertionError, match="after the list of tools changed"):
         check_selector(Stale)
+
+
+def test_a_selector_that_misses_a_changed_text_is_caught():
+    with pytest.raises(AssertionError, match="changed: a fresh selector answers differently"):
+        check_selector(Forgetful)
 
 
 def test_a_selector_that_changes_its_mind_is_caught():

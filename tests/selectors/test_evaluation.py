@@ -65,6 +65,11 @@ async def test_the_figures_of_a_run():
     assert report.curve()[:3] == [(10.0, 0.25), (20.0, 0.375), (30.0, 0.625)]
 
 
+def test_what_was_selected_is_judged_by_itself_and_not_by_the_ranking():
+    picks, order = (Selection(tuple(Pick(id, 1.0) for id in ids), "r") for ids in ("ab", "cab"))
+    assert [judge(need(id), picks, order, TOKENS, 1.0).whole for id in "abc"] == [True, True, False]
+
+
 async def test_without_a_ranker_the_picks_are_the_ranking_and_async_selectors_are_awaited():
     selector = Later("abc", cut=2)
     report = await evaluate(
