@@ -9,7 +9,7 @@ scores, no texts: what a prompt is worth is the selector's business.
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from toolpick_selectors.contract import Tool
+
+T = TypeVar("T")
 
 EARLIER = 2
 """How many prompts before the turn's count."""
@@ -55,7 +57,7 @@ def carried(
     return scores / best if best > 0 else scores
 
 
-def in_turns(own: Sequence[int], carried: Sequence[int]) -> list[int]:
+def in_turns(own: Sequence[T], carried: Sequence[T]) -> list[T]:
     """Two rankings as one, in which each has its next best in turn; what both have comes once."""
     pairs = zip_longest(own, carried)
     return list(dict.fromkeys(at for pair in pairs for at in pair if at is not None))

@@ -18,6 +18,7 @@ from anyio.to_thread import run_sync
 
 from toolpick_selectors import adaptive
 from toolpick_selectors.contract import Pick, Prepared, Selection, SelectionError
+from toolpick_selectors.conversation import in_turns
 from toolpick_selectors.embedders import describe
 from toolpick_selectors.onnx.held import Held
 from toolpick_selectors.onnx.source import FastembedSource, model_folder
@@ -67,8 +68,9 @@ class Scorer(Protocol):
 class Rerank:
     """Ranks by ``scorer`` the ``limit * multiplier`` tools that ``wide`` picks.
 
-    How many are kept is decided by the wide pass's scores, as there; ``timeout`` is what the
-    scorer may take, in seconds.
+    How many are kept is decided by the wide pass's scores, as there. What a conversation makes
+    likely is known to the wide pass alone: where it ranked by that, both orders take turns.
+    ``timeout`` is what the scorer may take, in seconds.
     """
 
     def __init__(
@@ -95,14 +97,9 @@ class Rerank:
         """
         answer = self._wide.select(replace(context, limit=context.limit * self._multiplier), tools)
         wide = await answer if inspect.isawaitable(answer) else answer
-        kept = adaptive.size(
-            [pick.score for pick in wide.picks],
-            ratio=self._ratio,
-            minimum=self._minimum,
-            limit=context.limit,
-        )
         if len(wide.picks) < 2:
             return wide
+        kept = self._size(wide, context.limit)
         try:
             with anyio.fail_after(self._timeout):
                 picks = await self._reranked(context.query, wide, tools)
@@ -110,8 +107,10 @@ class Rerank:
             return self._as_it_was(wide, kept, f"reranking took longer than {self._timeout:g} s")
         except SelectionError as error:
             return self._as_it_was(wide, kept, str(error))
+        if wide.topic:
+            picks = _in_turns(picks, wide.picks)
         reason = f"{kept} of {len(wide.picks)} candidates by a cross-encoder; {wide.reason}"
-        return Selection(picks[:kept], reason, wide.degraded)
+        return replace(wide, picks=picks[:kept], reason=reason)
 
     def index(self, tools: Sequence[Tool]) -> float:
         """See ``Prepared.index``; has the model loaded too."""
@@ -124,6 +123,13 @@ class Rerank:
                 log.warning("%s", error)
             return min(wait or RETRY_SECONDS, RETRY_SECONDS)
         return wait
+
+    def _size(self, wide: Selection, limit: int) -> int:
+        """How many tools to keep; places in a conversation say nothing of that."""
+        scores = [pick.score for pick in wide.picks]
+        if wide.topic:
+            return min(limit, len(scores))
+        return adaptive.size(scores, ratio=self._ratio, minimum=self._minimum, limit=limit)
 
     async def _reranked(
         self, query: str, wide: Selection, tools: Sequence[Tool]
@@ -153,7 +159,14 @@ class Rerank:
         degraded = f"{why}; ranked by the wide pass alone"
         if wide.degraded:
             degraded = f"{degraded}, where {wide.degraded}"
-        return Selection(wide.picks[:kept], wide.reason, degraded)
+        return replace(wide, picks=wide.picks[:kept], degraded=degraded)
+
+
+def _in_turns(reranked: Sequence[Pick], wide: Sequence[Pick]) -> tuple[Pick, ...]:
+    """The reranked picks in an order in which the wide pass's has its turns."""
+    found = {pick.id: pick for pick in reranked}
+    order = in_turns(list(found), [pick.id for pick in wide])
+    return tuple(replace(found[id], score=1 / place) for place, id in enumerate(order, 1))
 
 
 class CrossEncoder:

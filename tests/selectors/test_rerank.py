@@ -156,6 +156,25 @@ async def test_how_many_are_kept_is_decided_by_the_wide_pass():
     assert ids(got) == ["stop", "file"]
 
 
+async def test_in_a_conversation_the_wide_passs_order_has_its_turns_and_the_topic_is_passed_on():
+    class Carried(Backwards):
+        def select(self, context: SelectionContext, tools: Sequence[Tool]) -> Selection:
+            picks = tuple(Pick(tool.id, 1 / place) for place, tool in enumerate(tools, 1))
+            return Selection(picks, "carried", topic="same")
+
+    context = SelectionContext("t", "and in Oslo?", ("rain",), limit=3)
+    got = await Rerank(Carried(), Given([0.0, 1.0, 2.0, 3.0]), minimum=1).select(context, TOOLS)
+    away = await Rerank(Carried(), Given(SelectionError("away"))).select(context, TOOLS)
+
+    assert [(pick.id, pick.score) for pick in got.picks] == [
+        ("stop", 1),
+        ("sky", 1 / 2),
+        ("file", 1 / 3),
+    ]
+    assert (got.topic, away.topic) == ("same", "same")
+    assert ids(away) == ["sky", "mail", "file"]
+
+
 async def test_a_model_that_is_not_there_leaves_the_wide_pass_and_says_why():
     made = Rerank(Backwards(), Given(SelectionError("the model is away")))
     got = await made.select(CONTEXT, TOOLS)
