@@ -7,7 +7,7 @@ back is what a client reads.
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -174,12 +174,10 @@ class Gateway:
 
     engine: Engine
     _tasks: TaskGroup
-    clients: list[Client] = field(default_factory=list)
 
     async def client(self, era: str = "legacy", name: str = "scene", **capabilities: Any) -> Client:
         """A client of this name that has greeted the gateway."""
         client = Client(self.engine, era, capabilities, name)
-        self.clients.append(client)
         self._tasks.start_soon(client.front.run)
         with anyio.fail_after(PATIENCE):
             while client.wire.receiver is None:
@@ -190,6 +188,13 @@ class Gateway:
         await client.ask("initialize", greeting(capabilities, name=name))
         client.notify("notifications/initialized")
         return client
+
+    async def begin(self, client: Client) -> None:
+        """Serve a client that has not greeted the gateway."""
+        self._tasks.start_soon(client.front.run)
+        with anyio.fail_after(PATIENCE):
+            while client.wire.receiver is None:
+                await anyio.lowlevel.checkpoint()
 
     async def settled(self) -> None:
         """Wait until every server's first start has come to an end."""

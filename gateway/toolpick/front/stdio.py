@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from toolpick.engine.exchange import VERSION_KEY
-from toolpick.errors import INVALID_REQUEST, PARSE_ERROR, FrameError, RpcError
+from toolpick.engine.exchange import CLIENT_KEY, VERSION_KEY
+from toolpick.errors import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, FrameError, RpcError
 from toolpick.model import Era
 from toolpick.wire import envelope as env
 from toolpick.wire.own import OwnWire
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from toolpick.wire.wire import Wire
 
 log = logging.getLogger("toolpick.stdio")
+
+GOING_DOWN = RpcError(INTERNAL_ERROR, "toolpick is shutting down")
 
 
 class StdioFront:
@@ -40,6 +42,8 @@ class StdioFront:
         finally:
             with anyio.CancelScope(shield=True):
                 if self.session is not None:
+                    if not self._gone.is_set():
+                        self.session.refuse_all(GOING_DOWN)
                     await self._engine.close_session(self.session)
                 await self._wire.close()
 
@@ -96,14 +100,14 @@ class StdioFront:
             return self._engine.open_session(
                 era=Era.LEGACY,
                 version=env.text(params.get("protocolVersion", b"")) or "",
-                capabilities=bytes(params.get("capabilities", b"{}")),
-                client=bytes(params.get("clientInfo", b"{}")),
+                capabilities=_object(params, "capabilities"),
+                client=_object(params, "clientInfo"),
                 out=self,
                 profile=self._profile,
             )
         meta = env.members(params.get("_meta", b""))
         if VERSION_KEY in meta or message.method == "server/discover":
-            client = bytes(meta.get("io.modelcontextprotocol/clientInfo", b"{}"))
+            client = _object(meta, CLIENT_KEY)
             return self._engine.open_session(
                 era=Era.MODERN, client=client, out=self, profile=self._profile
             )
@@ -123,6 +127,12 @@ class StdioFront:
 
     def dropped(self, id: int, reason: str, *, session_gone: bool = False) -> None:
         """Never happens: no request is sent by id here."""
+
+
+def _object(members: env.Members, key: str) -> bytes:
+    """A member that must be an object, {} where it is something else."""
+    raw = bytes(members.get(key, b""))
+    return raw if raw.startswith(b"{") else b"{}"
 
 
 async def serve_stdio(engine: Engine, profile: str = "") -> None:
