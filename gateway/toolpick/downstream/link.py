@@ -222,6 +222,12 @@ class Link:
             self.snapshot = self._life.lists.snapshot
             self._tell()
 
+    def adopt(self, snapshot: Snapshot) -> None:
+        """Hold an equal snapshot in place of the own one, so that many sessions hold it once."""
+        self.snapshot = snapshot
+        if self._life is not None:
+            self._life.lists.snapshot = snapshot
+
     def asked(self, id: bytes, method: str, params: bytes, origin: int | None) -> None:
         """Put a question to the client that it is for."""
         hearer = whom_to_ask(self.calls, self.owners, origin)

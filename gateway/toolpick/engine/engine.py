@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
     from types import TracebackType
 
+    from toolpick.catalog import Rules, Shelf, Snapshot
     from toolpick.config.settings import Settings
     from toolpick.engine.exchange import Channel
     from toolpick.engine.profile import Profile
@@ -85,6 +86,7 @@ class Engine:
         self._shared: dict[str, Link] = {}
         self._learnt: dict[str, Era] = {}
         self._remarked: set[str] = set()
+        self._made: dict[Rules, tuple[Snapshot, Shelf]] = {}
         self._guard = Guard()
         self._tasks: anyio.abc.TaskGroup = anyio.create_task_group()
         self.tools = Tools(self)
@@ -215,7 +217,7 @@ class Engine:
                 links.append(self._shared[server.name])
             else:
                 links.append(self._new_link(server, era, version, capabilities))
-        return Pool(links, self.settings.gateway, profile, self._remark)
+        return Pool(links, self.settings.gateway, profile, self._remark, self._made)
 
     def _new_link(self, server: Any, era: Era, version: str, capabilities: bytes) -> Link:
         link = Link(

@@ -64,10 +64,12 @@ class Pool:
         gateway: GatewaySettings,
         profile: Profile,
         remarked: Callable[[str], bool],
+        made: dict[Rules, tuple[Snapshot, Shelf]],
     ) -> None:
         """``links`` in the order of the settings; ``remarked`` tells whether a remark is new.
 
-        Tools that ``profile`` does not allow get into no generation.
+        Tools that ``profile`` does not allow get into no generation. ``made`` has the last shelf
+        of each server, for all pools: sessions that are listed the same hold it once.
         """
         self.links = {link.name: link for link in links}
         self.generation: Generation = merge(0, ())
@@ -76,6 +78,7 @@ class Pool:
         self._rules = {link.name: rules(link.settings, gateway) for link in links}
         self._shelves: dict[str, tuple[Snapshot, Shelf]] = {}
         self._states: dict[str, tuple[State, int]] = {}
+        self._made = made
         self._before: dict[str, Shelf] = {}
         self._remarked = remarked
         self._changed = anyio.Event()
@@ -148,13 +151,21 @@ class Pool:
             return None
         known = self._shelves.get(link.name)
         if known is None or known[0] is not snapshot:
-            shelf = shelve(self._rules[link.name], snapshot)
+            snapshot, shelf = self._made_before(self._rules[link.name], snapshot)
+            link.adopt(snapshot)
             before = self._before.get(link.name)
             shelf = settle(before, shelf) if before is not None else shelf
             self._before[link.name] = shelf
             shelf = filtered(shelf, self._profile.allow, self._profile.deny)
             self._shelves[link.name] = (snapshot, shelf)
         return self._shelves[link.name][1]
+
+    def _made_before(self, rules: Rules, snapshot: Snapshot) -> tuple[Snapshot, Shelf]:
+        """The shelf of a snapshot, and the snapshot: those of another session if equal."""
+        known = self._made.get(rules)
+        if known is None or known[0] != snapshot:
+            known = self._made[rules] = (snapshot, shelve(rules, snapshot))
+        return known
 
     def _rebuild(self) -> None:
         shelves = [
