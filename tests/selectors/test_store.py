@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from toolpick_selectors.vector_file import Vector
 
-Open = "Callable[..., VectorStore]"
-
 
 def vector(*numbers: float) -> Vector:
     return np.array(numbers, np.float32)

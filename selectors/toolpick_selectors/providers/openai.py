@@ -6,11 +6,10 @@ that is asked in plain words from then on.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
-from toolpick_selectors.providers import ANSWER_SCHEMA, Answer, ProviderError
-from toolpick_selectors.providers.client import UNUSED_KEY, exchange, library_error, load
+from toolpick_selectors.providers import ANSWER_SCHEMA, Answer
+from toolpick_selectors.providers.client import Client
 from toolpick_selectors.providers.credential import redact
 
 if TYPE_CHECKING:
@@ -43,43 +42,24 @@ class OpenAIProvider:
         """Remember; neither imports nor connects."""
         self.name = f"{model!r} at {redact(base_url) or 'OpenAI'}"
         self._model = model
-        self._base_url = base_url
-        self._credential = credential
+        self._bound = "max_tokens" if base_url else "max_completion_tokens"
+        """Own servers know the older name of the bound, OpenAI's newer models the newer one."""
         self._extra = dict(extra or {})
-        self._client: Any = None
-        self._plain = False
+        self._client = Client(
+            "openai", "AsyncOpenAI", name=self.name, base_url=base_url, credential=credential
+        )
 
     async def ask(self, question: Question) -> Answer:
         """Ask without streaming; see ``Provider.ask``."""
-        library = await load("openai", "openai")
-        client = self._connect(library)
 
-        async def send(plain: bool) -> Any:
+        async def send(client: Any, plain: bool) -> Any:
             return await client.chat.completions.create(**self._request(question, plain))
 
-        reply, self._plain = await exchange(
-            library, send, plain=self._plain, where=self.name, key=client.api_key or ""
-        )
-        return _answer(reply)
+        return _answer(await self._client.exchange(send))
 
     async def aclose(self) -> None:
-        """Close the client, if there is one."""
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
-
-    def _connect(self, library: Any) -> Any:
-        if self._client is None:
-            try:
-                key = self._credential.reveal(os.environ) or (
-                    UNUSED_KEY if self._base_url else None
-                )
-                self._client = library.AsyncOpenAI(
-                    api_key=key, base_url=self._base_url or None, max_retries=0
-                )
-            except (LookupError, library_error(library)) as error:
-                raise ProviderError(f"{self.name} can't be asked: {redact(str(error))}") from None
-        return self._client
+        """See ``Provider.aclose``."""
+        await self._client.aclose()
 
     def _request(self, question: Question, plain: bool) -> dict[str, Any]:
         request: dict[str, Any] = {
@@ -91,9 +71,7 @@ class OpenAIProvider:
             "extra_body": self._extra or None,
         }
         if not plain:
-            # Own servers know the older name of the bound, OpenAI's newer models the newer one.
-            bound = "max_tokens" if self._base_url else "max_completion_tokens"
-            request |= {"response_format": FORMAT, bound: question.max_tokens}
+            request |= {"response_format": FORMAT, self._bound: question.max_tokens}
         return request
 
 
