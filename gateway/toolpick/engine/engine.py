@@ -169,6 +169,7 @@ class Engine:
         """
         if era is Era.MODERN and out is None and (profile, key) in self._modern:
             return self._modern[profile, key]
+        capabilities, client = _object(capabilities), _object(client)
         if era is Era.LEGACY:
             version = version if version in LEGACY_VERSIONS else LEGACY_VERSIONS[-1]
         chosen = self.profile(profile)
@@ -358,3 +359,8 @@ class Engine:
     def answered(self, session: Session, message: env.Envelope) -> None:
         """Take a client's answer to something it was asked."""
         session.answered(bytes(message.id), message.result, message.error)
+
+
+def _object(raw: bytes) -> bytes:
+    """What a client declares, {} where it declares something that is no object."""
+    return raw if raw.startswith(b"{") else b"{}"

@@ -100,14 +100,14 @@ class StdioFront:
             return self._engine.open_session(
                 era=Era.LEGACY,
                 version=env.text(params.get("protocolVersion", b"")) or "",
-                capabilities=_object(params, "capabilities"),
-                client=_object(params, "clientInfo"),
+                capabilities=bytes(params.get("capabilities", b"{}")),
+                client=bytes(params.get("clientInfo", b"{}")),
                 out=self,
                 profile=self._profile,
             )
         meta = env.members(params.get("_meta", b""))
         if VERSION_KEY in meta or message.method == "server/discover":
-            client = _object(meta, CLIENT_KEY)
+            client = bytes(meta.get(CLIENT_KEY, b"{}"))
             return self._engine.open_session(
                 era=Era.MODERN, client=client, out=self, profile=self._profile
             )
@@ -127,12 +127,6 @@ class StdioFront:
 
     def dropped(self, id: int, reason: str, *, session_gone: bool = False) -> None:
         """Never happens: no request is sent by id here."""
-
-
-def _object(members: env.Members, key: str) -> bytes:
-    """A member that must be an object, {} where it is something else."""
-    raw = bytes(members.get(key, b""))
-    return raw if raw.startswith(b"{") else b"{}"
 
 
 async def serve_stdio(engine: Engine, profile: str = "") -> None:
