@@ -40,4 +40,4 @@ def test_every_command_that_the_readme_shows_is_understood() -> None:
 def test_the_readme_names_exactly_the_clients_that_can_be_installed_into() -> None:
     named = TEXT.partition("It knows ")[2].partition(".\n")[0]
 
-    assert sorted(re.findall(r"`([a-z-]+)`", named)) == sorted(client.name for client in CLIENTS)
+    assert sorted(re.findall(r"`([a-z-]+)`", named)) == sorted(client.id for client in CLIENTS)
