@@ -262,6 +262,51 @@ async def test_a_torn_answer_fails_its_request_at_once():
     assert scene.listener.heard == [("noise", torn)]
 
 
+DEEP = b'{"jsonrpc":"2.0","id":1,"result":{"a":' + b"[" * 5000 + b"]" * 5000 + b',"b":1}}'
+
+
+async def test_an_answer_that_is_too_deep_fails_its_request_at_once():
+    scene = Scene()
+    scene.request()
+    scene.peer.received(DEEP, None)
+    expected = (peers.LOST, "sent an answer that is nested too deeply to be read", True)
+    assert scene.outcome(1) == expected
+
+
+async def test_an_answer_that_may_be_cut_loses_only_what_is_too_deep():
+    scene = Scene()
+    scene.request(shallow=True)
+    scene.peer.received(DEEP, None)
+    result = json.loads(bytes(scene.replies[1].result))
+    assert result["b"] == 1
+    assert scene.listener.heard == []
+
+
+async def test_a_torn_answer_is_not_mended_by_cutting():
+    scene = Scene()
+    scene.request(shallow=True)
+    scene.peer.received(DEEP[:-100], None)
+    assert scene.outcome(1)[0] == peers.LOST
+
+
+@pytest.mark.parametrize(
+    ("members", "result", "error"),
+    [
+        (b'"result":{},"error":null', b"{}", b""),
+        (b'"method":null,"result":{},"error":null', b"{}", b""),
+        (b'"result":null,"error":{"code":1,"message":"m"}', b"", b'{"code":1,"message":"m"}'),
+        (b'"result":{},"error":{"code":1,"message":"m"}', b"", b'{"code":1,"message":"m"}'),
+        (b'"error":"boom"', b"", b'{"code":-32603,"message":"boom"}'),
+    ],
+)
+async def test_an_answer_is_a_result_or_an_error(members: bytes, result: bytes, error: bytes):
+    scene = Scene()
+    scene.request()
+    scene.peer.received(b'{"jsonrpc":"2.0","id":1.0,%b}' % members, None)
+    reply = scene.replies[1]
+    assert (bytes(reply.result), bytes(reply.error), reply.ours) == (result, error, False)
+
+
 async def test_messages_behind_noise_and_in_batches_are_read():
     scene = Scene()
     for _ in range(3):

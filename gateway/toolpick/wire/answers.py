@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from toolpick.errors import INVALID_PARAMS, METHOD_NOT_FOUND, FrameError
 from toolpick.wire import envelope as env
+from toolpick.wire import frames
 
 _FORGETFUL = (b"session", b"not initialized")
 _HINTS = {
@@ -17,15 +18,13 @@ _HINTS = {
 def addressed(frame: bytes, id: int) -> tuple[bytes, bool]:
     """The frame, and whether it answers request ``id``; an error to nobody is given that id."""
     try:
-        message = env.decode(frame)
-    except FrameError:
-        return frame, any(addressed(one, id)[1] for one in env.batch(frame))
-    if message.method:
+        found = frames.messages(frame)
+    except frames.Unreadable:
         return frame, False
-    own = bytes(message.id).strip(b'"')
-    if own == b"%d" % id:
+    if any(not message.method and env.number(bytes(message.id)) == id for message in found):
         return frame, True
-    if message.error and not own.isdigit():
+    [message, *more] = found
+    if message.error and not (message.method or more) and env.number(bytes(message.id)) is None:
         return env.failure(b"%d" % id, message.error), True
     return frame, False
 

@@ -20,7 +20,6 @@ Members = dict[str, msgspec.Raw]
 """A JSON object decoded one level deep."""
 Body = bytes | msgspec.Raw
 """JSON that nobody has looked into."""
-_ID = re.compile(rb'"id"\s*:\s*"?(\d+)')
 
 
 class Envelope(msgspec.Struct):
@@ -33,9 +32,19 @@ class Envelope(msgspec.Struct):
     error: msgspec.Raw = NOTHING
 
 
+class _Unnamed(msgspec.Struct):
+    """An answer of a server that writes every member it knows, null where it has none."""
+
+    method: None
+    id: msgspec.Raw = NOTHING
+    result: msgspec.Raw = NOTHING
+    error: msgspec.Raw = NOTHING
+
+
+_NUMBER = re.compile(rb'(\d{1,19})(?:\.0+)?|"(\d{1,19})"')
 _envelopes = msgspec.json.Decoder(Envelope)
+_unnamed = msgspec.json.Decoder(_Unnamed)
 _members = msgspec.json.Decoder(Members)
-_batches = msgspec.json.Decoder(list[msgspec.Raw])
 _encoder = msgspec.json.Encoder()
 
 
@@ -43,11 +52,12 @@ def decode(frame: bytes) -> Envelope:
     """Read one frame.
 
     Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD, the numbers that JSON
-    lacks (NaN, Infinity) become null: servers in the wild send all of these, and none of them must
-    cost a call.
+    lacks (NaN, Infinity) become null, control characters are escaped and a byte order mark is
+    skipped: servers in the wild send all of these, and none of them must cost a call.
 
     Raises:
-        FrameError: it is no JSON object, or no JSON-RPC message.
+        FrameError: it is no JSON object, or no JSON-RPC message; a ``RecursionError`` is the cause
+            where it is nested too deeply to be read.
     """
     try:
         if not frame.isascii():
@@ -60,35 +70,6 @@ def decode(frame: bytes) -> Envelope:
         return _decode_leniently(frame)
 
 
-def salvage(frame: bytes) -> Envelope | None:
-    """The message that stands behind some text on the same line, if there is one."""
-    at = frame.find(b'{"jsonrpc"', 1)
-    if at < 0:
-        return None
-    try:
-        return decode(frame[at:])
-    except FrameError:
-        return None
-
-
-def batch(frame: bytes) -> list[bytes]:
-    """The messages in a JSON array, which is how 2025-03-26 lets servers send several at once."""
-    try:
-        return [bytes(one) for one in _batches.decode(frame) if bytes(one).startswith(b"{")]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return []
-
-
-def torn_id(frame: bytes) -> int | None:
-    """The id that an unreadable answer seems to carry, so that nobody waits in vain for it."""
-    begin, end = frame[:200], frame[-200:]
-    if b'"jsonrpc"' not in begin + end or b'"method"' in begin:
-        # the line of a structured log may well have an id
-        return None
-    found = _ID.search(begin) or _ID.search(end)
-    return int(found[1]) if found else None
-
-
 def _checked(envelope: Envelope) -> Envelope:
     if envelope.method or (envelope.id and (envelope.result or envelope.error)) or envelope.error:
         return envelope
@@ -97,7 +78,12 @@ def _checked(envelope: Envelope) -> Envelope:
 
 def _decode_leniently(frame: bytes) -> Envelope:
     try:
-        message = json.loads(frame.decode("utf-8", "replace"), parse_constant=lambda _: None)
+        return _checked(_named(_unnamed.decode(frame)))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, FrameError):
+        pass
+    try:
+        text = frame.decode("utf-8", "replace").removeprefix("\ufeff")
+        message = json.loads(text, strict=False, parse_constant=lambda _: None)
         if not isinstance(message, dict) or not isinstance(message.get("method", ""), str):
             raise FrameError("not a JSON-RPC message")
         text = json.dumps(message, ensure_ascii=False, allow_nan=False)
@@ -105,6 +91,16 @@ def _decode_leniently(frame: bytes) -> Envelope:
         return _checked(_envelopes.decode(whole.encode()))
     except (ValueError, RecursionError, msgspec.DecodeError) as error:
         raise FrameError("not a JSON message") from error
+
+
+def _named(answer: _Unnamed) -> Envelope:
+    return Envelope(answer.id, "", NOTHING, answer.result, answer.error)
+
+
+def number(id: bytes) -> int | None:
+    """The id of one of our requests, also from servers that make a text or a fraction of it."""
+    found = _NUMBER.fullmatch(id)
+    return int(found[1] or found[2]) if found else None
 
 
 def members(raw: Body) -> Members:
@@ -185,6 +181,33 @@ def failure(id: Body, error: Body) -> bytes:
 def error_object(error: RpcError) -> bytes:
     """The error object of an ``RpcError``: as its server sent it, else from code and message."""
     return error.raw or encode({"code": error.code, "message": error.message})
+
+
+def sound_error(raw_error: Body) -> bytes:
+    """An error object with the whole number and the text that clients insist on.
+
+    The same bytes where it has both; else what the server said is kept as ``data``.
+    """
+    said = _loaded(raw_error)
+    members = said if isinstance(said, dict) else {}
+    code, message = members.get("code"), members.get("message")
+    if type(code) is int and isinstance(message, str):
+        return bytes(raw_error)
+    if isinstance(code, float) and code.is_integer():
+        code = int(code)
+    if not isinstance(message, str):
+        message = said if isinstance(said, str) and said else "the server gave no reason"
+    made = {"code": code if type(code) is int else -32603, "message": message}
+    if members:
+        made["data"] = members.get("data", members)
+    return encode(made)
+
+
+def _loaded(raw: Body) -> Any:
+    try:
+        return json.loads(bytes(raw))
+    except (ValueError, RecursionError):
+        return None
 
 
 def rpc_error(raw_error: Body) -> RpcError:

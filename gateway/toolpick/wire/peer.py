@@ -7,11 +7,13 @@ of MCP. All calls happen on one event loop.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from toolpick.errors import FrameError, RpcError
+from toolpick.errors import RpcError
+from toolpick.wire import depth, frames
 from toolpick.wire import envelope as env
 from toolpick.wire.wire import Outgoing
 
@@ -66,6 +68,7 @@ class _Pending:
     method: str
     timeout: float
     latest: float
+    shallow: bool = False
     timer: asyncio.TimerHandle | None = None
     paused: int = 0
 
@@ -100,16 +103,19 @@ class Peer:
         name: str = "",
         headers: Mapping[str, str] | None = None,
         id: int = 0,
+        shallow: bool = False,
     ) -> int:
         """Send a request; ``done`` is called exactly once, unless it is cancelled first.
 
         ``timeout`` in seconds, 0 for none. ``id`` is one from ``reserve``, else a new one is made.
+        ``shallow``: an answer that is nested too deeply to be read may be cut (see ``depth``).
         """
         id = id or self.reserve()
         if self.closed:
             done(Reply(error=_made(LOST, self.closed), ours=True))
             return id
-        pending = _Pending(done, method, timeout, self._loop.time() + HARD_CAP * timeout)
+        latest = self._loop.time() + HARD_CAP * timeout
+        pending = _Pending(done, method, timeout, latest, shallow)
         if timeout:
             pending.timer = self._loop.call_later(timeout, self._expire, id)
         self._pending[id] = pending
@@ -129,6 +135,7 @@ class Peer:
         *,
         timeout: float = 0,  # noqa: ASYNC109 - the deadline is the peer's, which tells the server
         headers: Mapping[str, str] | None = None,
+        shallow: bool = False,
     ) -> bytes:
         """Send a request and wait. When the waiting task is cancelled, so is the request.
 
@@ -141,7 +148,7 @@ class Peer:
             if not future.done():
                 future.set_result(reply)
 
-        id = self.request(method, params, done, timeout=timeout, headers=headers)
+        id = self.request(method, params, done, timeout=timeout, headers=headers, shallow=shallow)
         try:
             reply = await future
         except asyncio.CancelledError:
@@ -247,26 +254,18 @@ class Peer:
     def received(self, frame: bytes, origin: int | None) -> None:
         """Route one frame to whom it belongs; whatever it holds, the connection goes on."""
         try:
-            self._route(frame, origin)
-        except RpcError:
-            self._listener.on_noise(frame)
-        except Exception:  # one message must not end the reading of all others
-            log.exception("event=bug bytes=%d", len(frame))
+            messages = frames.messages(frame)
+        except frames.Unreadable as torn:
+            messages = self._mended(frame, torn)
+        for message in messages:
+            try:
+                self._take(message, frame, origin)
+            except RpcError:
+                self._listener.on_noise(frame)
+            except Exception:  # one message must not end the reading of all others
+                log.exception("event=bug bytes=%d", len(frame))
 
-    def _route(self, frame: bytes, origin: int | None) -> None:
-        try:
-            message = env.decode(frame)
-        except FrameError:
-            several = env.batch(frame)
-            for one in several:
-                self.received(one, origin)
-            if several:
-                return
-            found = env.salvage(frame)
-            if found is None:
-                self._unreadable(frame)
-                return
-            message = found
+    def _take(self, message: env.Envelope, frame: bytes, origin: int | None) -> None:
         id = bytes(message.id)
         if not message.method:
             self._answered(message, frame)
@@ -275,28 +274,35 @@ class Peer:
         else:
             self._listener.on_notification(message.method, bytes(message.params), origin)
 
-    def _unreadable(self, frame: bytes) -> None:
+    def _mended(self, frame: bytes, torn: frames.Unreadable) -> list[env.Envelope]:
+        """An answer without what is too deep in it, where that will do; else nothing."""
+        pending = None if torn.id is None else self._pending.get(torn.id)
+        if torn.deep and pending is not None and pending.shallow:
+            with contextlib.suppress(frames.Unreadable):
+                return frames.messages(depth.cut(frame))
         self._listener.on_noise(frame)
-        id = env.torn_id(frame)
-        if id is not None:
-            self.dropped(id, "sent an answer that is no JSON")
+        if torn.id is not None:
+            what = "nested too deeply to be read" if torn.deep else "no JSON"
+            self.dropped(torn.id, f"sent an answer that is {what}")
+        return []
 
     def _answered(self, message: env.Envelope, frame: bytes) -> None:
-        id = _number(bytes(message.id))
+        id = env.number(bytes(message.id))
         if id is None:
             self._misaddressed(message, frame)
             return
         pending = self._pop(id)
         if pending is not None:
-            pending.done(Reply(message.result, message.error))
+            pending.done(_reply(message))
 
     def _misaddressed(self, message: env.Envelope, frame: bytes) -> None:
         """An error with id null: it can only mean the one request that is pending."""
-        if message.error and len(self._pending) == 1:
+        reply = _reply(message)
+        if reply.error and len(self._pending) == 1:
             (id,) = self._pending
             pending = self._pop(id)
             if pending is not None:
-                pending.done(Reply(error=message.error))
+                pending.done(reply)
         else:
             self._listener.on_noise(frame)
 
@@ -317,10 +323,11 @@ class Peer:
         self._listener.on_lost(reason)
 
 
-def _number(raw: bytes) -> int | None:
-    """The id of one of our requests; servers that turn numbers into strings are understood."""
-    digits = raw.strip(b'"')
-    return int(digits) if digits.isdigit() and len(digits) < 20 else None
+def _reply(message: env.Envelope) -> Reply:
+    """What an answer says; some servers send both members, one of them null."""
+    if message.result and bytes(message.error) in (b"", b"null", b"false"):
+        return Reply(message.result)
+    return Reply(error=env.sound_error(message.error))
 
 
 def _made(code: int, message: str) -> bytes:
