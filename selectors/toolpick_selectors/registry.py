@@ -13,6 +13,7 @@ built-in selectors come through the same door, and so do embedders, in ``toolpic
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 GROUP = "toolpick.selectors"
 EMBEDDERS = "toolpick.embedders"
+_SECRET = re.compile(r"(?:^|_)(?:key|token|secret|password)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,12 @@ class Parts:
 def kinds() -> tuple[str, ...]:
     """The names of all selectors that can be built, sorted."""
     return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+
+
+def tables() -> tuple[str, ...]:
+    """The names under which options may stand: those of all selectors and embedders, sorted."""
+    points = (*entry_points(group=GROUP), *entry_points(group=EMBEDDERS))
+    return tuple(sorted({point.name for point in points}))
 
 
 def build(
@@ -91,7 +99,8 @@ def _make(what: str, group: str, kind: str, options: Mapping[str, Any], parts: P
         if name not in known:
             hint = nearest(name, known, "options")
             raise SelectionError(f"{what} {kind!r} has no option {name!r}{hint}")
-        _check(f"{what} {kind!r}: option {name!r}", value, known[name].default)
+        shown = "the value" if _SECRET.search(name) else repr(value)
+        _check(f"{what} {kind!r}: option {name!r}: {shown}", value, known[name].default)
     try:
         takes_parts = "parts" in inspect.signature(factory).parameters
         return factory(**options, **({"parts": parts} if takes_parts else {}))
@@ -133,8 +142,11 @@ def _load(what: str, group: str, kind: str) -> Callable[..., Any]:
     return factory
 
 
-def _check(where: str, value: object, default: object) -> None:
-    """Hold ``value`` against the type of the option's default; without one the option is free."""
+def _check(given: str, value: object, default: object) -> None:
+    """Hold ``value`` against the type of the option's default; without one the option is free.
+
+    ``given`` is the beginning of an error: where it is, and what, unless that is a secret.
+    """
     kinds: tuple[tuple[type, type | tuple[type, ...], str], ...] = (
         (bool, bool, "true or false"),
         (int, int, "a whole number"),
@@ -147,5 +159,5 @@ def _check(where: str, value: object, default: object) -> None:
         if isinstance(default, type_of_default):
             truth = isinstance(value, bool) and wanted is not bool
             if truth or not isinstance(value, wanted):
-                raise SelectionError(f"{where}: {value!r} is not {what}")
+                raise SelectionError(f"{given} is not {what}")
             return

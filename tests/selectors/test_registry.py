@@ -68,6 +68,11 @@ def test_a_third_party_selector_gets_its_options_and_the_hosts_parts(offered):
             {"minimum": True},
             "selector 'lexical': option 'minimum': True is not a whole number",
         ),
+        (
+            "rewriting",
+            {"api_key": ["sk-secret"]},
+            "selector 'rewriting': option 'api_key': the value is not a text",
+        ),
         ("static", {"names": "x"}, "selector 'static': option 'names': 'x' is not a list"),
     ],
 )
@@ -97,6 +102,10 @@ def test_two_packages_offering_one_name_is_an_error(offered):
     offered(("x", "one:A"), ("x", "two:B"))
     with pytest.raises(SelectionError, match="offered twice, by one:A and two:B"):
         build("x")
+
+
+def test_options_stand_under_the_names_of_selectors_and_embedders():
+    assert {"hybrid", "rerank", "bundled", "fastembed"} < set(registry.tables())
 
 
 def test_a_selector_without_options_says_so():

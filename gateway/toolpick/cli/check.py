@@ -77,11 +77,13 @@ async def _check(loaded: Loaded) -> tuple[list[dict[str, Any]], list[str]]:
         rows = [_row(link) for link in session.pool.links.values()]
         off = [server.name for server in loaded.settings.servers if not server.enabled]
         rows += [{"server": name, "state": "off", "problem": "", "required": False} for name in off]
-        problems = [str(problem) for problem in _problems(loaded, session)]
+        found = [*_of_options(loaded), *_problems(loaded, session)]
+        problems = [str(problem) for problem in found]
         try:
             await engine.turns.selections.check()
         except Exception as error:  # noqa: BLE001 - anything can keep one from being built
-            problems.append(f"{loaded.settings.path}: selector: {error}")
+            kind = loaded.settings.selector.kind
+            problems.append(str(loaded.problem(str(error), "selector", kind)))
         problems += session.pool.generation.collisions
         for remark in session.pool.generation.remarks:
             if "matches no tool" not in remark:
@@ -108,6 +110,22 @@ def _row(link: Link) -> dict[str, Any]:
         "problem": "" if up else link.problem or "still starting",
         "stderr": [] if up else link.stderr_tail[-SHOWN_STDERR:],
     }
+
+
+def _of_options(loaded: Loaded) -> list[Problem]:
+    """Tables of options that no selector and no embedder has."""
+    from toolpick_selectors import registry
+
+    known = registry.tables()
+    return [
+        loaded.problem(
+            f"is no selector and no embedder{registry.nearest(name, known, 'there are')}",
+            "selector",
+            name,
+        )
+        for name in loaded.settings.selector.options
+        if name not in known
+    ]
 
 
 def _problems(loaded: Loaded, session: Session) -> list[Problem]:
