@@ -18,9 +18,10 @@ SERVERS = (
 
 def configuration(lab: Path, surface: str) -> str:
     """Ten servers, one tool of which is always shown."""
-    # a catalog as small as this one would be listed in full, and no prompt would change anything
+    # A catalog as small as this one would be listed in full, and of its 13 tools the usual 6 to 16
+    # would be selected: then no prompt would leave anything out.
     gateway = f'[gateway]\nsurface = "{surface}"\nthreshold_tokens = 0\n'
-    parts = [f'{gateway}[selector]\nalways = ["clock__now"]\n']
+    parts = [f'{gateway}[selector]\nalways = ["clock__now"]\nlimit = 1\nminimum = 1\n']
     for name in SERVERS:
         arguments = [str(lab / "dyn_gateway.py"), "--downstream", name]
         started = f"command = {json.dumps(sys.executable)}\nargs = {json.dumps(arguments)}\n"

@@ -507,7 +507,7 @@ async def test_a_selection_that_ends_after_the_next_prompt_begins_no_turn() -> N
         assert session.conversation.turn == 0
 
 
-async def test_the_functions_of_a_turn_may_be_called_until_one_is() -> None:
+async def test_the_functions_of_a_turn_are_known_and_whether_one_was_called() -> None:
     async with scene() as gate:
         client = await gate.client(name=FOLLOWS)
         await client.tools()
@@ -518,8 +518,8 @@ async def test_the_functions_of_a_turn_may_be_called_until_one_is() -> None:
         await client.call("srv__forecast", {"city": "Oslo"})
         after = await Hooks(gate.engine).selection(said)
 
-        assert before == {"names": [*ALWAYS, "srv__forecast"]}
-        assert after == {"names": []}
+        assert before == {"names": [*ALWAYS, "srv__forecast"], "called": False}
+        assert after == {"names": [*ALWAYS, "srv__forecast"], "called": True}
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,9 @@ async def test_status_tells_of_every_session_and_server(tmp_path: Path) -> None:
 
 async def test_the_functions_of_a_turn_can_be_asked_for(tmp_path: Path) -> None:
     async with controlled(tmp_path, client_environ={"A": "b"}):
-        assert await ask(beacon(tmp_path), command="selection", session_id="s") == {"names": []}
+        answer = await ask(beacon(tmp_path), command="selection", session_id="s")
+
+        assert answer == {"names": [], "called": False}
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,18 @@ def test_the_choice_of_functions_is_only_given_when_it_is_asked_for(tmp_path: Pa
     gateway.close()
 
 
+def test_once_a_function_was_called_at_any_gateway_the_model_may_speak(tmp_path: Path) -> None:
+    made = [
+        Gateway(tmp_path / "run", {"names": ["a__b"], "called": called}, session="s")
+        for called in (False, True)
+    ]
+    question = {"hook_event_name": "BeforeToolSelection", "session_id": "s", "cwd": "/p"}
+
+    assert run(question, tmp_path, "--tool-selection") == {}
+    for gateway in made:
+        gateway.close()
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

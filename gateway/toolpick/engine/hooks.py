@@ -36,8 +36,11 @@ LONGEST = 30.0
 """Most seconds that a hook is kept waiting, whatever it asks for."""
 UNHEEDED = 2
 """Changes in a row that a client lets pass before nobody waits for it any more."""
-GRACE = 0.05
-"""Seconds over HTTP from writing a list to counting on it: written is not yet received."""
+GRACE, HTTP_GRACE = 0.03, 0.05
+"""Seconds from writing a list to counting on it: written is not yet received, let alone read.
+
+Without them Gemini CLI was seen to ask its model with the list before, over pipes as over HTTP.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +117,19 @@ class Hooks:
         return max(answers, key=lambda answer: len(answer["context"]), default={})
 
     async def selection(self, said: Mapping[str, Any]) -> dict[str, Any]:
-        """The names that a model may call first in this turn; none once it has called something."""
-        sessions = self._concerned(read(said))
+        """The names that a model may call first in this turn, and whether it has called one.
+
+        Of the picks only as many as one selection is meant to have: the rest is there to be named.
+        """
+        most = self._engine.settings.selector.limit
+        sessions = [session for session in self._concerned(read(said)) if session.picks]
         names = [
             name
             for session in sessions
-            if session.picks and not session.calls
-            for name in (*META_TOOLS, *session.profile.always, *session.picks)
+            for name in (*META_TOOLS, *session.profile.always, *session.picks[:most])
         ]
-        return {"names": list(dict.fromkeys(names))}
+        called = any(session.calls for session in sessions)
+        return {"names": list(dict.fromkeys(names)), "called": called}
 
     # -- whom it concerns
 
@@ -184,8 +191,7 @@ class Hooks:
             return
         await session.until_listed(turn.lists + turn.told)
         turn.in_time = True
-        if self._engine.client_environ is None:
-            await anyio.sleep(GRACE)
+        await anyio.sleep(HTTP_GRACE if self._engine.client_environ is None else GRACE)
 
     def _listens(self, session: Session) -> bool:
         """Whether it makes sense to wait for a client to list again."""

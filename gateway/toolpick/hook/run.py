@@ -116,11 +116,10 @@ def _selection(
         "session_id": call.session,
         "profile": options.profile,
     }
-    names = [
-        name
-        for each in _ask(call, options, environ, began, request)
-        for name in each.get("names", ())
-    ]
+    answers = _ask(call, options, environ, began, request)
+    if any(each.get("called") for each in answers):
+        return {}  # so that the model may speak
+    names = [name for each in answers for name in each.get("names", ())]
     return hosts.selection(list(dict.fromkeys(names)), options.server or SERVER)
 
 
