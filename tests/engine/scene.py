@@ -5,7 +5,7 @@ back is what a client reads.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,12 @@ from anyio.abc import TaskGroup
 from sniffio import current_async_library_cvar
 from tests.engine.puppets import LEGACY, META, MODERN, PATIENCE, Message, Puppet, played
 
-from toolpick.config.settings import GatewaySettings, SelectorSettings, Settings
+from toolpick.config.settings import (
+    GatewaySettings,
+    SelectorSettings,
+    ServerSettings,
+    Settings,
+)
 from toolpick.engine.engine import Engine
 from toolpick.front.stdio import StdioFront
 from toolpick.model import Query
@@ -192,8 +197,12 @@ class Gateway:
     async def begin(self, client: Client) -> None:
         """Serve a client that has not greeted the gateway."""
         self._tasks.start_soon(client.front.run)
+        await self.until(lambda: client.wire.receiver is not None)
+
+    async def until(self, what: Callable[[], bool]) -> None:
+        """Wait until something inside of the engine has come about."""
         with anyio.fail_after(PATIENCE):
-            while client.wire.receiver is None:
+            while not what():
                 await anyio.lowlevel.checkpoint()
 
     async def settled(self) -> None:
@@ -216,9 +225,13 @@ async def gateway(
     query: Query | None = None,
     surface: str = "full",
     client_environ: Mapping[str, str] | None = None,
+    more: Sequence[ServerSettings] = (),
     **settings: Any,
 ) -> AsyncIterator[Gateway]:
-    """Run a gateway over these puppets until the block ends; ``settings`` are the gateway's."""
+    """Run a gateway over these puppets until the block ends; ``settings`` are the gateway's.
+
+    ``more`` are servers that the test runs itself.
+    """
     # anyio.run leaves this behind for callbacks of the loop, which pytest's plugin does not
     token = current_async_library_cvar.set("asyncio")
     async with played(*puppets) as servers:
@@ -226,7 +239,7 @@ async def gateway(
             "servers.toml",
             GatewaySettings(surface=surface, **settings),
             selector or SelectorSettings(),
-            servers,
+            (*servers, *more),
         )
         async with (
             Engine(made, ENVIRON, query, client_environ) as engine,

@@ -399,7 +399,6 @@ async def test_a_session_that_ends_leaves_nothing_to_one_that_looks_the_same(
             client = await scene.client()
             assert await shown(client, "read") == ["read"]
             client.front.lost("the client closed stdin")
-            while scene.engine.sessions:
-                await anyio.lowlevel.checkpoint()
+            await scene.until(lambda: not scene.engine.sessions)
 
         assert selector.queries == ["read"] * 3

@@ -89,6 +89,7 @@ async def test_a_client_may_probe_and_then_fall_back_to_the_handshake() -> None:
         await client.ask("initialize", greeting({}))
 
         assert await client.tools() == ["srv__echo"]
+        await scene.until(lambda: len(scene.engine.sessions) == 1)
         assert [session.era for session in scene.engine.sessions] == ["legacy"]
 
 
@@ -202,11 +203,10 @@ async def test_a_client_that_leaves_takes_its_servers_with_it() -> None:
 
         leaving.front.lost("the client closed stdin")
 
-        with anyio.fail_after(5):
-            await puppet.connections[0].lost.wait()
+        await scene.until(lambda: leaving.wire.closed)
+        assert puppet.connections[0].lost.is_set()
         assert not puppet.connections[1].lost.is_set()
         assert await staying.says("all__echo") == "echo was called"
-        assert leaving.wire.closed
         assert len(scene.engine.sessions) == 1
         assert open_call > 0
 
