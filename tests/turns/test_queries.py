@@ -1,7 +1,5 @@
-import pytest
-
 from toolpick.model import Query
-from toolpick.turns.query import ROOM, SOURCES, bounded, read_header, read_meta, resolve
+from toolpick.turns.query import ROOM, SOURCES, bounded, read_meta, resolve
 
 TEXTS = {
     "meta_query": "from meta",
@@ -32,21 +30,6 @@ def test_meta_carries_a_query_and_a_conversation():
 
     assert read_meta(meta) == ("find", "c1")
     assert read_meta({"io.toolpick/query": 5, "io.toolpick/conversation": None}) == ("", "")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (b" find mail ", "find mail"),
-        ("weather in Zürich".encode(), "weather in Zürich"),
-        (b"=?base64?ZsO8cg==?=", "für"),
-        (b"=?base64?%%?=", ""),
-        (b"=?base64?//8=?=", ""),
-        (b"\xff", "\ufffd"),
-    ],
-)
-def test_a_header_is_utf8_or_base64(value, text):
-    assert read_header(value) == text
 
 
 def test_a_long_query_keeps_its_beginning_and_its_end():

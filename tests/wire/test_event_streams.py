@@ -44,6 +44,12 @@ def test_lines_may_end_in_each_way_that_the_standard_allows(end: bytes):
     assert all_events(*every_byte) == expected
 
 
+@given(st.lists(st.sampled_from([b"data: a", b"id: 1", b"\n", b"\r", b"\r\n"])).map(b"".join))
+def test_a_stream_means_the_same_byte_by_byte_whatever_ends_its_lines(stream: bytes):
+    every_byte = [stream[i : i + 1] for i in range(len(stream))]
+    assert all_events(*every_byte) == all_events(stream)
+
+
 def test_an_id_counts_once_its_event_is_complete():
     buffer = EventBuffer()
     seen = []

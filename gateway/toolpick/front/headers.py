@@ -17,8 +17,6 @@ METHOD = b"mcp-method"
 NAME = b"mcp-name"
 SESSION = b"mcp-session-id"
 QUERY = b"x-toolpick-query"
-QUERY_LIMIT = 8192
-"""Bytes of a query header that are used; the rest is cut off."""
 
 Pairs = list[tuple[bytes, bytes]]
 _JSON = frozenset(("application/json", "application/*", "*/*"))
@@ -84,5 +82,5 @@ def is_json(content_type: bytes) -> bool:
 
 
 def query(value: bytes) -> str:
-    """The query that a header carries: UTF-8 as it is, damaged or surplus bytes left out."""
-    return value[:QUERY_LIMIT].decode("utf-8", "ignore")
+    """The query that a header carries, in UTF-8 as it is or wrapped; damaged bytes are left out."""
+    return unwrapped(value.decode("utf-8", "ignore")) or ""

@@ -17,7 +17,6 @@ from toolpick.turns.metatools import (
     BadSearch,
     Search,
     arguments_text,
-    catalog_size,
     definitions,
     read_search,
     search_answer,
@@ -25,14 +24,13 @@ from toolpick.turns.metatools import (
     with_text,
 )
 from toolpick.turns.past import Past, Pasts
-from toolpick.turns.query import SOURCES, read_header, read_meta, resolve
+from toolpick.turns.query import read_meta, resolve
 from toolpick.turns.signature import signature
 from toolpick.turns.stubs import hinted, loaded, stub
 from toolpick.turns.surface import Surface, choose_mode, fixed_surface, with_quota
 
 __all__ = [
     "ESTIMATE_METHOD",
-    "SOURCES",
     "UNKNOWN",
     "BadSearch",
     "ClientTraits",
@@ -46,7 +44,6 @@ __all__ = [
     "Surface",
     "arguments_problem",
     "arguments_text",
-    "catalog_size",
     "choose_mode",
     "context",
     "definitions",
@@ -57,7 +54,6 @@ __all__ = [
     "hinted",
     "in_environment",
     "loaded",
-    "read_header",
     "read_meta",
     "read_search",
     "recognise",

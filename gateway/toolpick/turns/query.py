@@ -6,8 +6,6 @@ goes out. What a model passes to ``search_tools`` is no turn's query and never g
 
 from __future__ import annotations
 
-import base64
-import binascii
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +19,6 @@ META_CONVERSATION = "io.toolpick/conversation"
 HEADER = "X-Toolpick-Query"
 ROOM = 8000
 """Most characters of a query; of a longer one the beginning and the end are kept."""
-
-_BASE64 = ("=?base64?", "?=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +62,6 @@ def read_meta(meta: Mapping[str, Any]) -> tuple[str, str]:
         query if isinstance(query, str) else "",
         conversation if isinstance(conversation, str) else "",
     )
-
-
-def read_header(value: bytes) -> str:
-    """The text of a query header: UTF-8, or base64 of it as ``=?base64?...?=``; "" for garbage."""
-    text = value.decode("utf-8", "replace").strip()
-    start, end = _BASE64
-    if not (text.startswith(start) and text.endswith(end)):
-        return text
-    try:
-        return base64.b64decode(text[len(start) : -len(end)], validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
 
 
 def bounded(text: str) -> str:

@@ -75,10 +75,10 @@ class EventBuffer:
 
     def _with_line_feeds(self, chunk: bytes) -> bytes:
         """The chunk with every line end as one line feed; a CR LF may be torn between chunks."""
-        if self._after_cr and chunk[:1] == b"\n":
-            chunk = chunk[1:]
         if chunk:
+            torn = self._after_cr and chunk.startswith(b"\n")
             self._after_cr = chunk.endswith(b"\r")
+            chunk = chunk[torn:]
         if b"\r" in chunk:
             return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return chunk
