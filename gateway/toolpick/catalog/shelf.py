@@ -6,7 +6,7 @@ One bad definition is left out with a remark; it never takes another with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -102,16 +102,7 @@ def settle(old: Shelf, new: Shelf) -> Shelf:
     """
     before = {tool.name: tool for tool in old.tools}
     tools = tuple(_settled(before.get(tool.name), tool) for tool in new.tools)
-    return Shelf(
-        new.server,
-        new.prefix,
-        tools,
-        new.prompts,
-        new.resources,
-        new.templates,
-        new.remarks,
-        new.unmatched,
-    )
+    return replace(new, tools=tools)
 
 
 def _settled(old: ToolEntry | None, new: ToolEntry) -> ToolEntry:

@@ -2,15 +2,17 @@
 
 All that moves the list of a ``turn`` surface is in here:
 
-- order: meta-tools, always-tools, then what was shown first comes first; - within a turn tools are
-only appended; what left the catalog or is no longer allowed drops out at once; - at a turn
-boundary with ``stability = "append"`` the new picks are appended, and only what exceeds
-``max_tools`` goes: first what was shown longest ago and never used, then what was used, never a
-pick of the turn; with "exact" the list becomes the picks; - a selection that failed changes
-nothing where something is shown; else every allowed tool is listed, or, where these are more than
-``max_tools``, the meta-tools that reach them all; - an empty selection is an answer, not a
-failure; - where the host's hook names to the model what is not listed, the list changes only when
-the topic does, and then by a turn's best ``LISTED`` picks: prompt caches live as long as the list.
+- order: meta-tools, always-tools, then what was shown first comes first;
+- within a turn tools are only appended; what left the catalog or is no longer allowed drops out at
+  once;
+- at a turn boundary with ``stability = "append"`` the new picks are appended, and only what exceeds
+  ``max_tools`` goes: first what was shown longest ago and never used, then what was used, and of
+  the turn's own picks the lowest, last; with "exact" the list becomes the picks;
+- a selection that failed changes nothing where something is shown; else every allowed tool is
+  listed, or, where these are more than ``max_tools``, the meta-tools that reach them all;
+- an empty selection is an answer, not a failure;
+- where the host's hook names to the model what is not listed, the list changes only when the topic
+  does, and then by a turn's best ``LISTED`` picks: prompt caches live as long as the list.
 """
 
 from __future__ import annotations
