@@ -140,7 +140,7 @@ async def serving(
         urls.append(url)
         up.set()
 
-    settings = GatewaySettings(**{"surface": "full", **gateway})
+    settings = GatewaySettings(**{"surface": "full", "list_wait": 20.0, **gateway})
     async with played(*puppets) as servers:
         made = Settings("s.toml", settings, selector or SelectorSettings(), servers, profiles)
         async with (
