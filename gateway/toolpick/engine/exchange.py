@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
-
-from toolpick.errors import RpcError
+from toolpick.errors import INVALID_PARAMS, RpcError
 from toolpick.model import Era
 from toolpick.wire import envelope as env
 
@@ -96,7 +94,7 @@ class Exchange:
         """
         found = env.text(self.params.get(key, b""))
         if found is None:
-            raise RpcError(-32602, f"Invalid params: {key!r} must be a string")
+            raise RpcError(INVALID_PARAMS, f"Invalid params: {key!r} must be a string")
         return found
 
     def reply(self, body: env.Body) -> None:
@@ -136,6 +134,3 @@ class Exchange:
         self.done = True
         self._on_cancel = None
         self.session.in_flight.pop(self.id, None)
-
-
-EMPTY = msgspec.Raw(b"{}")

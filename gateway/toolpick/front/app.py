@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from toolpick.errors import RpcError
+from toolpick.errors import SERVER_UNAVAILABLE, RpcError
 from toolpick.front import headers as head
 from toolpick.front import ladder, messages
 from toolpick.front.exchanges import Exchanges
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from toolpick.front.request import Request
     from toolpick.front.sessions import Seats
 
-STOPPING = RpcError(-32000, "the gateway is stopping")
+STOPPING = RpcError(SERVER_UNAVAILABLE, "the gateway is stopping")
 HEALTH = "/health"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolpick.errors import RpcError
+from toolpick.errors import SERVER_UNAVAILABLE, RpcError
 from toolpick.front import headers as head
 from toolpick.front import messages
 from toolpick.front.backlog import events
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from toolpick.front.sessions import Seat, Seats
 
 CANCELLED = RpcError(-32800, "the request was cancelled")
-ENDED = RpcError(-32000, "the session was ended")
+ENDED = RpcError(SERVER_UNAVAILABLE, "the session was ended")
 _BATCHES = "2025-03-26"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from toolpick.errors import FrameError, RpcError
+from toolpick.errors import INTERNAL_ERROR, INVALID_PARAMS, FrameError, RpcError
 
 Raw = msgspec.Raw
 NOTHING = Raw(b"")
@@ -116,7 +116,7 @@ def members(raw: Body) -> Members:
     except msgspec.DecodeError as error:
         if bytes(raw) == b"null":
             return {}
-        raise RpcError(-32602, "Invalid params: an object is expected") from error
+        raise RpcError(INVALID_PARAMS, "Invalid params: an object is expected") from error
 
 
 def text(raw: Body | None) -> str | None:
@@ -197,7 +197,7 @@ def sound_error(raw_error: Body) -> bytes:
         code = int(code)
     if not isinstance(message, str):
         message = said if isinstance(said, str) and said else "the server gave no reason"
-    made = {"code": code if type(code) is int else -32603, "message": message}
+    made = {"code": code if type(code) is int else INTERNAL_ERROR, "message": message}
     if members:
         made["data"] = members.get("data", members)
     return encode(made)
@@ -212,7 +212,7 @@ def _loaded(raw: Body) -> Any:
 
 def rpc_error(raw_error: Body) -> RpcError:
     """An ``RpcError`` from the error object that a server sent, whatever it looks like."""
-    code, message = -32603, "unreadable error"
+    code, message = INTERNAL_ERROR, "unreadable error"
     try:
         found = json.loads(bytes(raw_error))
         code = found.get("code", code) if isinstance(found.get("code"), int) else code

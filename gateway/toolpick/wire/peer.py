@@ -12,7 +12,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from toolpick.errors import RpcError
+from toolpick.errors import SERVER_UNAVAILABLE, RpcError
 from toolpick.wire import depth, frames
 from toolpick.wire import envelope as env
 from toolpick.wire.wire import Outgoing
@@ -26,7 +26,7 @@ log = logging.getLogger("toolpick.wire")
 
 CANCELLED = "notifications/cancelled"
 TIMED_OUT = -32001
-LOST = -32000
+LOST = SERVER_UNAVAILABLE
 SESSION_GONE = -32099
 """Code of the error for a request that the server refused unseen: it may be sent again."""
 HARD_CAP = 10
