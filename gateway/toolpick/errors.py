@@ -5,9 +5,11 @@
     ├── RpcError           a JSON-RPC error to answer with, or one that a server answered with
     ├── FrameError         bytes that are no JSON-RPC message
     ├── ClientFileError    another program's settings file can't be read, changed or written
-    └── ServerError        one downstream server is at fault; names it
-        ├── ServerStarting     it is not up yet
-        └── ServerLost         it ended, or its connection did
+    ├── ServerError        one downstream server is at fault; names it
+    │   ├── ServerStarting     it is not up yet
+    │   └── ServerLost         it ended, or its connection did
+    ├── HttpFailure        in ``wire``: a request to a server got no usable response
+    └── Refused            in ``front``: an HTTP request of a client that is not served
 
 A message is one lowercase sentence: where, what, and what to do. Nothing here ever holds a secret.
 """

@@ -213,12 +213,6 @@ async def test_closing_while_cancelled_still_ends_the_server():
                 await anyio.wait_all_tasks_blocked()
 
 
-async def test_a_process_group_is_killed_at_once():
-    async with running("linger") as child:
-        children.end_now(child.wire.pid)
-        assert await child.lost() == "was ended by SIGKILL"
-
-
 async def test_a_command_that_does_not_exist_fails_the_start():
     wire = ChildWire("no-such-command", [], {"PATH": "/nowhere"}, "")
     with pytest.raises(OSError, match=r"command 'no-such-command' not found on PATH"):

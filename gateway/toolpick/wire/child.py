@@ -7,7 +7,6 @@ left it. stderr is always read, and its last lines are kept.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 from collections import deque
@@ -248,9 +247,3 @@ class _Child(asyncio.SubprocessProtocol):
 
 def _readable(line: bytes) -> str:
     return line[-STDERR_LINE_BYTES:].decode("utf-8", "replace").rstrip()
-
-
-def end_now(group: int) -> None:
-    """Kill a process group at once, for the last moments of the gateway."""
-    if hasattr(os, "killpg"):
-        processes.Family(group).kill()
