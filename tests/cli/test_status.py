@@ -29,8 +29,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(beacons.FOLDER, str(folder))
     monkeypatch.chdir(tmp_path)
     found = mounting(tmp_path, {"all": [sys.executable, str(SERVERS / "everything.py")]})
-    text = found.read_text().replace("[gateway]\n", "[gateway]\nlist_wait = 20\n")
-    found.write_text(text + PROFILE)
+    found.write_text(found.read_text() + PROFILE)
     return found
 
 

@@ -33,8 +33,7 @@ META_TOOLS = ["search_tools", "call_tool"]
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     found = mounting(tmp_path, {"all": [sys.executable, str(SERVERS / "everything.py")]})
-    text = found.read_text().replace("[gateway]\n", "[gateway]\nlist_wait = 20\n")
-    found.write_text(text + SETTINGS)
+    found.write_text(found.read_text() + SETTINGS)
     return found
 
 
