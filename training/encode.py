@@ -4,8 +4,9 @@
 
 Reads WORK/texts.jsonl, writes WORK/encoded.npz: ``flat`` and ``ends`` (the piece numbers of all
 texts, one after the other), ``vectors`` (the teacher's vector of each text, mean of its states at
-length 1, float16), ``prompts`` and ``packages`` (which texts are such), ``states`` and ``seen`` (for each piece the sum of its states in context, and how
-often it was seen), ``alone`` (its state in a text of its own). About 15 minutes on one core.
+length 1, float16), ``prompts`` and ``packages`` (which texts are such), ``states`` and ``seen``
+(for each piece the sum of its states in context, and how often it was seen), ``alone`` (its state
+in a text of its own). About 15 minutes on one core.
 """
 
 import json

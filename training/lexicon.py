@@ -1,10 +1,11 @@
 """The word list for prompts in other languages, from ``words.txt`` and, optionally, a learnt list.
 
-    python training/lexicon.py selectors/toolpick_selectors/model/lexicon.gz [--learnt lexicon.json.gz]
+    python training/lexicon.py selectors/toolpick_selectors/model/lexicon.gz
+        [--learnt lexicon.json.gz]
 
-``words.txt`` was written by hand; what it says wins. A learnt list maps a word to up to three English
-words (README.md says where it comes from). Writes sorted lines, word, tab, English words, so that a
-reader can search the bytes without unpacking them into objects.
+``words.txt`` was written by hand; what it says wins. A learnt list maps a word to up to three
+English words (README.md says where it comes from). Writes sorted lines, word, tab, English words,
+so that a reader can search the bytes without unpacking them into objects.
 """
 
 import argparse
@@ -35,7 +36,7 @@ def written(path):
 
 def learnt(path, top):
     """The pairs of a learnt list, without what is too short to be told apart."""
-    pairs = json.loads(gzip.open(path).read())
+    pairs = json.loads(gzip.decompress(path.read_bytes()))
     return {
         folded(word): " ".join(english[:top])
         for word, english in pairs.items()

@@ -31,7 +31,9 @@ def weights(path):
         if name != "__metadata__":
             start, end = entry["data_offsets"]
             kind = kinds[entry["dtype"]]
-            found[name] = np.frombuffer(raw[8 + size + start : 8 + size + end], kind).reshape(entry["shape"])
+            found[name] = np.frombuffer(raw[8 + size + start : 8 + size + end], kind).reshape(
+                entry["shape"]
+            )
     return found
 
 
@@ -65,7 +67,9 @@ def build(found, config):
         return g.add("Add", product, g.constant(found[f"{name}.bias"].astype(np.float32)))
 
     def normal(x, name):
-        scale, shift = (g.constant(found[f"{name}.{part}"].astype(np.float32)) for part in ("weight", "bias"))
+        scale, shift = (
+            g.constant(found[f"{name}.{part}"].astype(np.float32)) for part in ("weight", "bias")
+        )
         return g.add("LayerNormalization", x, scale, shift, axis=-1, epsilon=epsilon)
 
     def split(x, order):
@@ -92,12 +96,23 @@ def build(found, config):
         share = g.add("Softmax", g.add("Add", fit, mask), axis=-1)
         mixed = g.add("Transpose", g.add("MatMul", share, value), perm=[0, 2, 1, 3])
         mixed = g.add("Reshape", mixed, g.constant(np.array([0, 0, width], np.int64)))
-        x = normal(g.add("Add", x, linear(mixed, at + "attention.output.dense")), at + "attention.output.LayerNorm")
+        x = normal(
+            g.add("Add", x, linear(mixed, at + "attention.output.dense")),
+            at + "attention.output.LayerNorm",
+        )
         up = linear(x, at + "intermediate.dense")
         bell = g.add("Erf", g.add("Mul", up, g.constant(np.float32(2**-0.5))))
-        gate = g.add("Mul", g.add("Add", bell, g.constant(np.float32(1))), g.constant(np.float32(0.5)))
-        x = normal(g.add("Add", x, linear(g.add("Mul", up, gate), at + "output.dense")), at + "output.LayerNorm")
-    ins = [helper.make_tensor_value_info(n, TensorProto.INT64, ["b", "s"]) for n in ("input_ids", "attention_mask")]
+        gate = g.add(
+            "Mul", g.add("Add", bell, g.constant(np.float32(1))), g.constant(np.float32(0.5))
+        )
+        x = normal(
+            g.add("Add", x, linear(g.add("Mul", up, gate), at + "output.dense")),
+            at + "output.LayerNorm",
+        )
+    ins = [
+        helper.make_tensor_value_info(n, TensorProto.INT64, ["b", "s"])
+        for n in ("input_ids", "attention_mask")
+    ]
     out = helper.make_tensor_value_info(x, TensorProto.FLOAT, ["b", "s", width])
     graph = helper.make_graph(g.nodes, "teacher", ins, [out], g.constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)

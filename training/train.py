@@ -6,9 +6,9 @@
 The start is each piece's mean state in context (what a piece means on average), projected onto the
 directions in which the teacher's vectors differ most, and weighted down where the piece is frequent
 (Arora et al., "A Simple but Tough-to-Beat Baseline for Sentence Embeddings", 2017). Then a few
-epochs of Adam: 1 - cosine to the teacher's vector, and the squared error of the similarities within a
-batch. The damping of the embedder (a piece that points along its text counts less) is part of the
-model that is trained. No labels are used. Minutes on one core; numpy and scipy only.
+epochs of Adam: 1 - cosine to the teacher's vector, and the squared error of the similarities
+within a batch. The damping of the embedder (a piece that points along its text counts less) is part
+of the model that is trained. No labels are used. Minutes on one core; numpy and scipy only.
 """
 
 import argparse
@@ -40,7 +40,9 @@ def start(found, axes):
     trust = (seen / (seen + RARE))[:, None]
     centre = states.sum(0) / seen.sum()
     share = (seen + 1) / (seen.sum() + len(seen))
-    return (trust * mean + (1 - trust) * guess - centre) @ axes * (SMOOTH / (SMOOTH + share))[:, None]
+    return (
+        (trust * mean + (1 - trust) * guess - centre) @ axes * (SMOOTH / (SMOOTH + share))[:, None]
+    )
 
 
 class Adam:
@@ -60,23 +62,73 @@ class Adam:
         self.table[rows] -= self.rate * scale * first / (np.sqrt(second) + 1e-8)
 
 
-def train(found, width, *, epochs, rate, batch, similarity, damping, seed, prompts, packages):
+class Texts:
+    """The texts to learn from: their pieces, and what the teacher says of each."""
+
+    def __init__(self, found):
+        self.flat, self.ends = found["flat"].astype(np.int64), found["ends"]
+        self.begins = np.r_[0, self.ends[:-1]]
+        self.vectors = found["vectors"]
+        whole = (self.ends > self.begins) & np.any(self.vectors != 0, axis=1)
+        self.packages = np.flatnonzero(whole & found["packages"])
+        self.prompts = np.flatnonzero(whole & found["prompts"])
+        self.others = np.flatnonzero(whole & ~found["packages"])
+
+    def used(self, prompts, packages):
+        """Places of the texts: prompts so many times, that share of the package summaries."""
+        summaries = self.packages[: int(packages * len(self.packages))]
+        return np.concatenate([self.others, *[self.prompts] * (prompts - 1), summaries])
+
+    def axes(self, width):
+        """The directions in which the teacher's vectors differ most, package summaries left out."""
+        base = unit(self.vectors[self.others].astype(np.float32))
+        _, axes = np.linalg.eigh(base.T @ base / len(base))
+        return axes[:, ::-1][:, :width].astype(np.float32)
+
+    def goal(self, some, axes):
+        """What the teacher says of some texts."""
+        return unit(unit(self.vectors[some].astype(np.float32)) @ axes)
+
+    def pieces(self, some, chance):
+        """The pieces of some texts and whose each is, without a tenth; each text keeps one."""
+        lengths = self.ends[some] - self.begins[some]
+        starts = np.r_[0, np.cumsum(lengths)[:-1]]
+        places = np.repeat(self.begins[some] - starts, lengths) + np.arange(lengths.sum())
+        numbers, texts = self.flat[places], np.repeat(np.arange(len(some)), lengths)
+        kept = chance.random(len(numbers)) > DROP
+        kept[np.cumsum(lengths) - 1] |= np.bincount(texts[kept], minlength=len(some)) == 0
+        return numbers[kept], texts[kept]
+
+
+def improve(held, where, texts, goal, *, similarity, damping):
+    """The gradient of the loss for the rows ``held``, and the mean of 1 - cosine.
+
+    ``where`` is the row of each piece, ``texts`` its text, ``goal`` has the vectors of the texts.
+    """
+    shape = (len(goal), len(held))
+    spread = sparse.csr_matrix((np.ones(len(texts), np.float32), (texts, where)), shape)
+    direction = unit(spread @ held)
+    cosine = np.einsum("ij,ij->i", unit(held)[where], direction[texts])
+    weights = sparse.csr_matrix((np.exp(-damping * cosine), (texts, where)), shape)
+    summed = weights @ held
+    norms = np.linalg.norm(summed, axis=1, keepdims=True) + 1e-9
+    made = summed / norms
+    error = made @ made.T - goal @ goal.T
+    gradient = -goal / len(goal) + similarity * 4 * error @ made / len(goal) ** 2
+    gradient = (gradient - made * np.einsum("ij,ij->i", gradient, made)[:, None]) / norms
+    return weights.T @ gradient, 1 - float(np.einsum("ij,ij->i", made, goal).mean())
+
+
+def train(found, width, *, epochs, rate, batch, seed, prompts, packages, **loss):
     """The trained table, float32.
 
-    Prompts count ``prompts`` times; ``packages`` is the share of package summaries that is used. The
-    directions come from the other texts, so that tables made with different shares can be averaged.
+    Prompts count ``prompts`` times; ``packages`` is the share of package summaries that is used.
+    The directions come from the other texts, so that tables made with different shares can be
+    averaged.
     """
     chance = np.random.default_rng(seed)
-    flat, ends = found["flat"].astype(np.int64), found["ends"]
-    begins = np.r_[0, ends[:-1]]
-    vectors = found["vectors"]
-    whole = (ends > begins) & np.any(vectors != 0, axis=1)
-    other = np.flatnonzero(whole & ~found["packages"])
-    summaries = np.flatnonzero(whole & found["packages"])
-    asked = np.flatnonzero(whole & found["prompts"])
-    use = np.concatenate([other, *[asked] * (prompts - 1), summaries[: int(packages * len(summaries))]])
-    base = unit(vectors[other].astype(np.float32))
-    axes = np.linalg.eigh(base.T @ base / len(base))[1][:, ::-1][:, :width].astype(np.float32)
+    learnt = Texts(found)
+    use, axes = learnt.used(prompts, packages), learnt.axes(width)
     table = start(found, axes).astype(np.float32)
     table /= np.linalg.norm(table, axis=1).mean()
     adam = Adam(table, rate)
@@ -86,30 +138,14 @@ def train(found, width, *, epochs, rate, batch, similarity, damping, seed, promp
         if len(order) < batch:
             order = chance.permutation(use)
         some, order = order[:batch], order[batch:]
-        goal = unit(unit(vectors[some].astype(np.float32)) @ axes)
-        lengths = ends[some] - begins[some]
-        places = np.repeat(begins[some] - np.r_[0, np.cumsum(lengths)[:-1]], lengths) + np.arange(lengths.sum())
-        numbers, texts = flat[places], np.repeat(np.arange(len(some)), lengths)
-        kept = chance.random(len(numbers)) > DROP
-        kept[np.cumsum(lengths) - 1] |= np.bincount(texts[kept], minlength=len(some)) == 0
-        numbers, texts = numbers[kept], texts[kept]
+        numbers, texts = learnt.pieces(some, chance)
         rows, where = np.unique(numbers, return_inverse=True)
-        held = table[rows]
-        spread = sparse.csr_matrix((np.ones(len(texts), np.float32), (texts, where)), (len(some), len(rows)))
-        direction = unit(spread @ held)
-        cosine = np.einsum("ij,ij->i", unit(held)[where], direction[texts])
-        weights = sparse.csr_matrix((np.exp(-damping * cosine), (texts, where)), (len(some), len(rows)))
-        summed = weights @ held
-        norms = np.linalg.norm(summed, axis=1, keepdims=True) + 1e-9
-        made = summed / norms
-        error = made @ made.T - goal @ goal.T
-        gradient = -goal / len(some) + similarity * 4 * error @ made / len(some) ** 2
-        gradient = (gradient - made * np.einsum("ij,ij->i", gradient, made)[:, None]) / norms
-        total += 1 - float(np.einsum("ij,ij->i", made, goal).mean())
-        scale = min(1, step / 50 + 0.02) * (1 - step / steps) + 0.01
-        adam.step(rows, weights.T @ gradient, scale)
+        gradient, off = improve(table[rows], where, texts, learnt.goal(some, axes), **loss)
+        adam.step(rows, gradient, min(1, step / 50 + 0.02) * (1 - step / steps) + 0.01)
+        total += off
         if (step + 1) % max(1, steps // 4) == 0:
-            print(f"  {step + 1}/{steps} loss {total / max(1, steps // 4):.4f} {time.time() - began:.0f} s", flush=True)
+            mean = total / max(1, steps // 4)
+            print(f"  {step + 1}/{steps} loss {mean:.4f} {time.time() - began:.0f} s", flush=True)
             total = 0.0
     return table
 
@@ -129,7 +165,9 @@ def main():
     options.add_argument("--packages", type=float, default=1.0)
     given = options.parse_args()
     found = dict(np.load(given.work / "encoded.npz"))
-    keep = {name: value for name, value in vars(given).items() if name not in ("work", "out", "width")}
+    keep = {
+        name: value for name, value in vars(given).items() if name not in ("work", "out", "width")
+    }
     np.savez(given.out, table=train(found, given.width, **keep))
 
 
