@@ -105,7 +105,9 @@ async def _serve(
 
     from toolpick.engine.engine import Engine
     from toolpick.front.control import Control
+    from toolpick.front.descriptors import raise_limit
 
+    raise_limit()
     code = 0
     client_environ = None if args.http else os.environ
     async with (

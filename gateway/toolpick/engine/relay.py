@@ -69,7 +69,7 @@ class Relay:
         self._id = 0
         self._questions: dict[bytes, bytes] = {}
         """The server's id of what it asked, and the id under which the client was asked."""
-        self._rounds = Rounds(exchange, link.name, self._next_round)
+        self._rounds: Rounds | None = None
 
     # -- down
 
@@ -144,7 +144,8 @@ class Relay:
         for asked in self._questions.values():
             self.exchange.session.give_up(asked, reason, self.exchange.channel)
         self._questions.clear()
-        self._rounds.withdraw(reason)
+        if self._rounds is not None:
+            self._rounds.withdraw(reason)
 
     # -- up
 
@@ -167,7 +168,7 @@ class Relay:
         if self._modern_link and not self.exchange.modern:
             members = env.members(body)
             if env.text(members.get("resultType", b"")) == "input_required":
-                self._rounds.take(members)
+                self._take_round(members)
                 return b""
             body = modern.plain(body)
         elif self.exchange.modern and not self._modern_link:
@@ -185,6 +186,12 @@ class Relay:
             self.exchange.fail(error)
         else:
             self.exchange.reply(body)
+
+    def _take_round(self, members: env.Members) -> None:
+        # made when it is needed: the two know each other, and large arguments with them
+        if self._rounds is None:
+            self._rounds = Rounds(self.exchange, self.link.name, self._next_round)
+        self._rounds.take(members)
 
     def _next_round(self, more: env.Members) -> None:
         """Call again with the answers and the server's own state."""

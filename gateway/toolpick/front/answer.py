@@ -56,6 +56,7 @@ class Answer:
         """
         self.id = bytes(id)
         self.exchange: Exchange | None = None
+        """What is to be answered, None before and after that: it knows this channel, too."""
         self.final = b""
         """The frame that answers the request, empty while there is none."""
         self.left = False
@@ -81,6 +82,7 @@ class Answer:
         else:
             self._put(self._stream, frame)
         if final:
+            self.exchange = None
             self._ended(self)
 
     @property
@@ -92,8 +94,9 @@ class Answer:
         """The client's connection is gone: nobody waits for the answer any more."""
         if not self.final and not self.left:
             self.left = True
-            if self.exchange is not None:
-                self.exchange.cancel("the client closed the connection")
+            exchange, self.exchange = self.exchange, None
+            if exchange is not None:
+                exchange.cancel("the client closed the connection")
             self._ended(self)
 
     def end(self, error: RpcError) -> None:

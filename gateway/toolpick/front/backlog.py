@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 LIMIT = 1000
 """Frames that wait for one reader; beyond it the oldest is lost."""
+BYTES = 16 * 1024 * 1024
+"""Bytes that wait for one reader; beyond it the oldest frame is lost, unless it is the only one."""
 COMMENT = b": \n\n"
 """A part of a stream that says nothing, for proxies that close silent connections."""
 _LINE_ENDS = ((b"\n", b" "), (b"\r", b" "))
@@ -27,11 +29,12 @@ _SEPARATORS = (
 class Backlog:
     """A bounded queue of frames."""
 
-    __slots__ = ("_frames", "_unheard")
+    __slots__ = ("_frames", "_size", "_unheard")
 
     def __init__(self, unheard: Callable[[bytes], None]) -> None:
         """``unheard`` gets each frame that will never reach the client."""
         self._frames: deque[bytes] = deque()
+        self._size = 0
         self._unheard = unheard
 
     def __len__(self) -> int:
@@ -41,13 +44,17 @@ class Backlog:
     def put(self, frame: bytes) -> None:
         """Add a frame; when too many wait, the oldest goes."""
         self._frames.append(frame)
-        if len(self._frames) > LIMIT:
-            self._unheard(self._frames.popleft())
+        self._size += len(frame)
+        while len(self._frames) > LIMIT or (self._size > BYTES and len(self._frames) > 1):
+            lost = self._frames.popleft()
+            self._size -= len(lost)
+            self._unheard(lost)
 
     def take(self) -> list[bytes]:
         """All that waits, in order."""
         frames = list(self._frames)
         self._frames.clear()
+        self._size = 0
         return frames
 
 

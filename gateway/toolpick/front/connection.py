@@ -50,19 +50,22 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
         self._transport = cast("asyncio.Transport", transport)
-        self._all.open.add(self)
+        self._all.made(self)
 
     def data_received(self, data: bytes) -> None:
         """Read."""
-        self._since = self._loop.time()
         self._reader.feed(data)
+        if self._reader.in_wanted_body:
+            self._since = self._loop.time()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the request that is being answered."""
         self._all.lost(self)
+        self._reader.close()
         self._waiting.clear()
-        if self._current is not None:
-            self._current.leave()
+        current, self._current = self._current, None
+        if current is not None:
+            current.leave()
 
     def pause_writing(self) -> None:
         """The client reads too slowly."""
@@ -77,6 +80,10 @@ class Connection(asyncio.Protocol):
             self._current.drained()
 
     # -- for the reader
+
+    def begins(self) -> None:
+        """Take note of a request's first byte. A head that comes in drops wins no time."""
+        self._since = self._loop.time()
 
     def admit(self, request: Request) -> None:
         """Look at a request before its body is read.
@@ -124,6 +131,7 @@ class Connection(asyncio.Protocol):
     def finished(self, *, keep_alive: bool) -> None:
         """Take note of a complete response, and serve the next request."""
         self._since = self._loop.time()
+        self._all.used(self)
         self._current = None
         self.closing = self.closing or not keep_alive
         if not self.closing:
@@ -135,8 +143,13 @@ class Connection(asyncio.Protocol):
 
     # -- for the server
 
+    @property
+    def idle(self) -> bool:
+        """Whether no response is due, and no wanted body is on its way."""
+        return self._current is None and not self._reader.in_wanted_body
+
     def close_if_idle(self, older: float) -> None:
-        """Close it when it has been silent since ``older`` and no response is due."""
+        """Close it when nothing has come of it since ``older`` and no response is due."""
         if self._current is None and self._since < older:
             self._transport.close()
 

@@ -39,10 +39,14 @@ class Service(Protocol):
 class Connections:
     """All connections of one server, and what they share."""
 
-    def __init__(self, service: Service, clock: Callable[[], float] = time.time) -> None:
-        """``clock`` gives seconds since the epoch, for the Date header."""
+    def __init__(
+        self, service: Service, most: int = 1000, clock: Callable[[], float] = time.time
+    ) -> None:
+        """``most`` connections are kept; ``clock`` gives seconds since the epoch, for dates."""
         self.service = service
-        self.open: set[Connection] = set()
+        self.open: dict[Connection, None] = {}
+        """The connections, that which has gone unused longest first."""
+        self._most = most
         self._clock = clock
         self._date = (0, b"")
         self._lost: anyio.Event | None = None
@@ -57,6 +61,19 @@ class Connections:
         if self._date[0] != now:
             self._date = (now, b"date: %b\r\n" % formatdate(now, usegmt=True).encode())
         return self._date[1]
+
+    def made(self, connection: Connection) -> None:
+        """Keep a connection; of too many, one gives way that nothing is due on, or this one."""
+        self.open[connection] = None
+        if len(self.open) > self._most:
+            victim = next((each for each in self.open if each.idle), connection)
+            del self.open[victim]
+            victim.abort()
+
+    def used(self, connection: Connection) -> None:
+        """Take note that a connection had a request answered."""
+        if self.open.pop(connection, self) is None:
+            self.open[connection] = None
 
     def close_idle(self, older: float) -> None:
         """Close the connections that have been silent since ``older`` (of the loop's clock)."""
@@ -76,6 +93,6 @@ class Connections:
 
     def lost(self, connection: Connection) -> None:
         """Forget a connection."""
-        self.open.discard(connection)
+        self.open.pop(connection, None)
         if self._lost is not None:
             self._lost.set()

@@ -122,9 +122,9 @@ class Exchanges:
         self, request: Request, message: env.Envelope, session: Session, answer: Answer
     ) -> None:
         query = request.headers.raw(head.QUERY)
-        answer.exchange = self._engine.handle(
-            session, message, answer, head.query(query) if query else ""
-        )
+        exchange = self._engine.handle(session, message, answer, head.query(query) if query else "")
+        if not answer.final:
+            answer.exchange = exchange
 
     async def _refuse(self, session: Session, answer: env.Envelope) -> None:
         self._engine.answered(session, answer)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import re
 import secrets
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -32,6 +33,7 @@ _ALLOWED = (
     b"mcp-method, mcp-name, x-toolpick-query"
 )
 METHODS = b"GET, POST, DELETE, OPTIONS"
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\[\]:]+))(?::[0-9]{1,5})?")
 _SALT = secrets.token_bytes(16)
 
 
@@ -57,6 +59,9 @@ class Guard:
         Raises:
             Refused: a foreign host (421) or origin (403).
         """
+        if len(headers.all(b"host")) > 1:
+            # whoever reads the first and whoever reads the last one would disagree
+            raise Refused(400, "the Host header appears more than once", headers=[CLOSE])
         host = headers.raw(b"host")
         if not self._host_fits(host):
             text = "the Host header names another server than this one"
@@ -155,12 +160,9 @@ def _names_loopback(host: bytes) -> bool:
 
 
 def _host_name(host: bytes) -> str:
-    """The name in a Host header, without the port and without brackets."""
-    text = host.decode("latin-1").lower()
-    if text.startswith("["):
-        return text[1:].partition("]")[0]
-    name, _, port = text.rpartition(":")
-    return name if name and port.isdigit() else text
+    """The name in a Host header, without the port and without brackets; "" where it is none."""
+    found = _HOST.fullmatch(host.decode("latin-1").lower())
+    return (found[1] or found[2]) if found else ""
 
 
 def _is_loopback(name: str) -> bool:

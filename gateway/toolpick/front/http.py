@@ -15,8 +15,9 @@ import anyio
 
 from toolpick.front.app import App
 from toolpick.front.connections import Connections
+from toolpick.front.descriptors import most_connections
 from toolpick.front.guards import guard
-from toolpick.front.listening import listen, port_of, url_of
+from toolpick.front.listening import ACCEPTED, lengthen_queues, listen, port_of, url_of
 from toolpick.front.sessions import Seats
 
 if TYPE_CHECKING:
@@ -66,8 +67,12 @@ async def serve_http(
     _name_the_loop()
     async with anyio.create_task_group() as tasks:
         app = App(engine, guarded, seats, tasks.start_soon, profiles, usual)
-        connections = Connections(app)
-        servers = [await loop.create_server(connections.connect, sock=each) for each in sockets]
+        connections = Connections(app, most_connections())
+        servers = [
+            await loop.create_server(connections.connect, sock=each, backlog=ACCEPTED)
+            for each in sockets
+        ]
+        lengthen_queues(sockets)
         try:
             if ready is not None:
                 ready(url_of(host, port_of(sockets)))

@@ -10,6 +10,9 @@ from contextlib import ExitStack
 from toolpick.errors import GatewayError
 
 BACKLOG = 1024
+"""Connections that the system holds until they are accepted: many may come at once."""
+ACCEPTED = 64
+"""Connections that are accepted in one turn of the loop."""
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -35,6 +38,15 @@ def listen(host: str, port: int) -> list[socket.socket]:
             raise GatewayError(f"http: no address of {host!r} belongs to this machine")
         opened.pop_all()
         return sockets
+
+
+def lengthen_queues(sockets: list[socket.socket]) -> None:
+    """Let the system hold as many connections as ``listen`` said.
+
+    asyncio takes one number for this and for how many it accepts at a time, and sets both.
+    """
+    for each in sockets:
+        each.listen(BACKLOG)
 
 
 def port_of(sockets: list[socket.socket]) -> int:

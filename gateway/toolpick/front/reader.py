@@ -40,13 +40,24 @@ class Reader:
         self._head_size = 0
         self._unfinished = 0
         self._incoming: Request | None = None
-        self._body: list[bytes] = []
-        self._body_size = 0
+        self._body: bytes | bytearray = b""
 
     @property
     def in_body(self) -> bool:
         """Whether the rest of a body is still to come."""
         return self._incoming is not None
+
+    @property
+    def in_wanted_body(self) -> bool:
+        """Whether the rest of a body is still to come that somebody wants."""
+        return self._incoming is not None and self._incoming.refusal is None
+
+    def close(self) -> None:
+        """Read no more, and let go of what was read: parser and reader know each other."""
+        self._deaf = True
+        self._incoming = None
+        self._body = b""
+        del self._parser
 
     def feed(self, data: bytes) -> None:
         """Read bytes. After something unreadable nothing more is read."""
@@ -74,6 +85,7 @@ class Reader:
         self._url = b""
         self._lines = []
         self._head_size = self._unfinished = 0
+        self._connection.begins()
 
     def on_url(self, url: bytes) -> None:
         """A part of the request's target."""
@@ -94,10 +106,13 @@ class Reader:
             if self._parser.get_method() == b"CONNECT":
                 raise Refused(405, "CONNECT is not allowed here")
             return
-        self._body = []
-        self._body_size = 0
-        request = self._incoming = self._request()
-        expects = request.headers.raw(b"expect").lower() == b"100-continue"
+        self._body = b""
+        version = self._parser.get_http_version()
+        if version not in ("1.0", "1.1"):
+            raise Refused(505, "HTTP/1.1 is spoken here, and HTTP/1.0")
+        request = self._incoming = self._request(version)
+        # of older clients this says nothing: RFC 9110, 10.1.1
+        expects = version == "1.1" and request.headers.raw(b"expect").lower() == b"100-continue"
         try:
             self._connection.admit(request)
             said = request.headers.raw(b"content-length")
@@ -118,32 +133,41 @@ class Reader:
         request = self._incoming
         if request is None or request.refusal is not None:
             return
-        self._body_size += len(chunk)
-        if self._body_size > BODY_LIMIT:
-            self._body = []
+        if len(self._body) + len(chunk) > BODY_LIMIT:
+            self._body = b""
             self._turn_away(request, _too_large())
+        elif not self._body:
+            self._body = chunk
         else:
-            self._body.append(chunk)
+            # one array, not a list of parts: of tiny parts that would be many times the body
+            if isinstance(self._body, bytes):
+                self._body = bytearray(self._body)
+            self._body += chunk
 
     def on_message_complete(self) -> None:
         """Hand the request over, unless it is refused."""
         request, self._incoming = self._incoming, None
         if request is not None and request.refusal is None:
-            request.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-            self._body = []
+            request.body = bytes(self._body)
+            self._body = b""
             self._connection.line_up(request)
         else:
             self._connection.body_passed()
 
     # -- own
 
-    def _request(self) -> Request:
-        version = self._parser.get_http_version()
+    def _request(self, version: str) -> Request:
+        target = httptools.parse_url(self._url)
+        lines = self._lines
+        if target.host:
+            # a whole URL counts for more than the Host header: RFC 9112, 3.2.2
+            lines = [line for line in lines if line[0] != b"host"]
+            lines.append((b"host", _authority(target.host, target.port)))
         return Request(
             self._connection,
             self._parser.get_method().decode("ascii"),
-            _path(self._url),
-            Headers(self._lines),
+            _path(target.path or b"/"),
+            Headers(lines),
             version,
             keep_alive=version == "1.1" and self._parser.should_keep_alive(),
         )
@@ -189,8 +213,12 @@ def _check_head(size: int) -> None:
         raise Refused(431, f"the request's head is larger than {HEAD_LIMIT} bytes")
 
 
-def _path(url: bytes) -> str:
-    path = httptools.parse_url(url).path or b"/"
+def _authority(host: bytes, port: int | None) -> bytes:
+    name = b"[%b]" % host if b":" in host else host
+    return name if port is None else b"%b:%d" % (name, port)
+
+
+def _path(path: bytes) -> str:
     return unquote(path.decode("latin-1")) if b"%" in path else path.decode("latin-1")
 
 

@@ -129,9 +129,10 @@ class Request:
     def leave(self) -> None:
         """Take note that the client is gone."""
         if not self.done:
-            self.done = True
-            if self.left is not None:
-                self.left()
+            left = self.left
+            self._end()
+            if left is not None:
+                left()
 
     def _start(self, status: int, lines: Pairs) -> bytes:
         parts = [_STATUS_LINES[status], self._connection.date_line()]
@@ -147,6 +148,12 @@ class Request:
 
     def _finish(self, data: bytes) -> None:
         if not self.done:
-            self.done = True
+            self._end()
             self._connection.write(data)
             self._connection.finished(keep_alive=self._keep_alive)
+
+    def _end(self) -> None:
+        self.done = True
+        # whoever answers knows the request, too: large bodies would wait for the collector
+        self.left = self.drained = None
+        self.body = b""

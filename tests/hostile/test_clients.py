@@ -1,0 +1,247 @@
+"""Clients that mean harm or are badly made, in front of a gateway over HTTP."""
+
+import gc
+import json
+import tracemalloc
+from collections.abc import Iterator
+
+import anyio
+import pytest
+from tests.front.fake_engine import FakeEngine, Raw, call, initialize, post, raw, serving
+
+from toolpick.front import http
+from toolpick.front.backlog import BYTES, Backlog
+from toolpick.front.descriptors import most_connections
+
+OPEN = json.dumps(initialize()).encode()
+MEGABYTE = 1024 * 1024
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """Memory is measured, and freed only where nothing refers to it any more."""
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+    gc.enable()
+
+
+# -- who a request is for
+
+
+@pytest.mark.parametrize("hosts", [("localhost", "evil.example"), ("evil.example", "localhost")])
+async def test_a_request_for_two_hosts_is_refused(hosts: tuple[str, str]) -> None:
+    async with serving() as served, raw(served.port) as connection:
+        lines = (*post(OPEN), *(f"Host: {host}" for host in hosts), "", "")
+        await connection.send_bytes("\r\n".join(lines).encode() + OPEN)
+        assert (await connection.response())[0] == 400
+    assert served.engine.sessions == []
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("http://localhost:80/mcp", 200),
+        ("http://[::1]/mcp", 200),
+        ("http://evil.example/mcp", 421),
+        ("http://localhost@evil.example/mcp", 421),
+    ],
+)
+async def test_a_whole_url_counts_for_more_than_the_host_header(target: str, status: int) -> None:
+    first, *lines = post(OPEN)
+    async with serving() as served, raw(served.port) as connection:
+        await connection.send(first.replace("/mcp", target), *lines, body=OPEN)
+        assert (await connection.response())[0] == status
+
+
+@pytest.mark.parametrize(
+    "host", ["[::1].evil.example", "[::1", "[::1]x:80", "[::1]:", "localhost:x", "::1", "[]", ":80"]
+)
+async def test_what_only_begins_like_a_loopback_address_is_none(host: str) -> None:
+    async with serving() as served, raw(served.port) as connection:
+        lines = (*post(OPEN), f"Host: {host}", "", "")
+        await connection.send_bytes("\r\n".join(lines).encode() + OPEN)
+        assert (await connection.response())[0] == 421
+
+
+async def test_a_page_at_what_only_begins_like_a_loopback_address_is_refused() -> None:
+    async with serving() as served:
+        response = await served.post(initialize(), origin="http://[::1].evil.example")
+        assert response.status_code == 403
+
+
+@pytest.mark.parametrize("version", ["0.9", "2.0"])
+async def test_versions_of_http_that_are_not_spoken_are_refused(version: str) -> None:
+    async with serving() as served, raw(served.port) as connection:
+        await connection.send(*post(OPEN, version=version), body=OPEN)
+        assert (await connection.response())[0] == 505
+        assert await connection.rest() == b""
+
+
+async def test_an_old_client_is_sent_nothing_but_its_answer() -> None:
+    async with serving() as served, raw(served.port) as connection:
+        await connection.send(*post(OPEN, "Expect: 100-continue", version="1.0"), body=OPEN)
+        assert (await connection.response())[0] == 200
+        assert await connection.rest() == b""
+
+
+# -- connections without end
+
+
+async def drip(connection: Raw, byte: bytes) -> None:
+    with anyio.fail_after(5):
+        while True:
+            try:
+                await connection.send_bytes(byte)
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                return
+            await anyio.sleep(0.01)
+
+
+async def test_a_head_that_comes_in_drops_wins_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "TICK", 0.01)
+    monkeypatch.setattr(http, "KEEP_ALIVE", 0.1)
+    async with serving() as served, raw(served.port) as connection:
+        await connection.send_bytes(b"POST /mcp HTTP/1.1\r\nX-Slow: ")
+        await drip(connection, b"x")
+
+
+async def test_a_refused_body_that_comes_in_drops_wins_no_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "TICK", 0.01)
+    monkeypatch.setattr(http, "KEEP_ALIVE", 0.1)
+    async with serving(token="t") as served, raw(served.port) as connection:
+        await connection.send(*post(b"x" * 1000))
+        assert (await connection.response())[0] == 401
+        await drip(connection, b"x")
+
+
+async def test_a_wanted_body_may_come_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "TICK", 0.01)
+    monkeypatch.setattr(http, "KEEP_ALIVE", 0.3)
+    async with serving() as served, raw(served.port) as connection:
+        await connection.send(*post(OPEN))
+        for byte in OPEN:
+            await connection.send_bytes(bytes([byte]))
+            await anyio.sleep(0.005)
+        assert (await connection.response())[0] == 200
+
+
+async def test_of_too_many_connections_those_give_way_that_nothing_is_due_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "most_connections", lambda: 4)
+    async with serving() as served:
+        id = await served.open()
+        await served.client.aclose()
+        async with (
+            raw(served.port) as busy,
+            raw(served.port) as used,
+            raw(served.port) as silent,
+            raw(served.port) as fourth,
+        ):
+            body = json.dumps(call()).encode()
+            await busy.send(*post(body, f"Mcp-Session-Id: {id}"), body=body)
+            exchange = await served.engine.next()
+            for each in (silent, fourth, used):
+                await each.send("GET /health HTTP/1.1")
+                assert (await each.response())[0] == 200
+            async with raw(served.port) as fifth:
+                await fifth.send("GET /health HTTP/1.1")
+                assert (await fifth.response())[0] == 200
+                assert await silent.rest() == b""
+                exchange.reply(b"{}")
+                for each in (fourth, used, busy):
+                    await each.send("GET /health HTTP/1.1")
+                    assert (await each.response())[0] == 200
+
+
+async def test_when_all_connections_are_busy_a_new_one_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "most_connections", lambda: 1)
+    async with serving() as served:
+        id = await served.open()
+        await served.client.aclose()
+        async with raw(served.port) as busy:
+            body = json.dumps(call()).encode()
+            await busy.send(*post(body, f"Mcp-Session-Id: {id}"), body=body)
+            exchange = await served.engine.next()
+            async with raw(served.port) as late:
+                assert await late.rest() == b""
+            exchange.reply(b"{}")
+            assert (await busy.response())[0] == 200
+
+
+def test_connections_leave_descriptors_for_servers() -> None:
+    resource = pytest.importorskip("resource")
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert 1 <= most_connections() <= max(soft // 2, 1)
+
+
+# -- memory
+
+
+@pytest.mark.usefixtures("uncollected")
+async def test_a_client_that_leaves_in_the_middle_of_a_body_leaves_nothing_behind() -> None:
+    part = b" " * 3 * MEGABYTE
+    async with serving() as served:
+        for _ in range(4):
+            async with raw(served.port) as connection:
+                await connection.send(*post(b"x" * 4 * MEGABYTE), body=part)
+            async with raw(served.port) as connection:
+                await connection.send("GET /health HTTP/1.1")
+                assert (await connection.response())[0] == 200
+        held, _ = tracemalloc.get_traced_memory()
+    assert held < 7 * MEGABYTE
+
+
+@pytest.mark.usefixtures("uncollected")
+async def test_a_served_body_is_let_go_with_its_answer() -> None:
+    engine = FakeEngine(replies={"initialize": {}, "ping": {}})
+    async with serving(engine) as served:
+        id = await served.open()
+        body = json.dumps(
+            {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": "x" * MEGABYTE}}
+        )
+        async with raw(served.port) as connection:
+            for _ in range(10):
+                data = body.encode()
+                await connection.send(*post(data, f"Mcp-Session-Id: {id}"), body=data)
+                assert (await connection.response())[0] == 200
+            held, _ = tracemalloc.get_traced_memory()
+    assert held < 7 * MEGABYTE
+
+
+@pytest.mark.usefixtures("uncollected")
+async def test_a_body_in_tiny_parts_takes_no_more_memory_than_its_size() -> None:
+    lines = ("POST /mcp HTTP/1.1", "Content-Type: application/json", "Transfer-Encoding: chunked")
+    parts = b"3\r\n   \r\n" * 10_000
+    async with serving() as served, raw(served.port) as connection:
+        await connection.send(*lines)
+        tracemalloc.reset_peak()
+        for _ in range(20):
+            await connection.send_bytes(parts)
+        await connection.send_bytes(b"0\r\n\r\n")
+        assert (await connection.response())[0] == 400
+        _, peak = tracemalloc.get_traced_memory()
+    assert peak < 8 * MEGABYTE
+
+
+def test_frames_that_wait_are_bounded_in_bytes_and_the_newest_stays() -> None:
+    lost: list[bytes] = []
+    backlog = Backlog(lost.append)
+    large = [bytes([number]) * (BYTES // 3) for number in range(6)]
+    for frame in large:
+        backlog.put(frame)
+    huge = b"h" * (2 * BYTES)
+
+    assert backlog.take() == large[3:]
+    assert lost == large[:3]
+
+    backlog.put(large[0])
+    backlog.put(huge)
+    assert backlog.take() == [huge]
