@@ -7,7 +7,7 @@ from tests.profiles.raw import ERAS, serving
 
 from toolpick.config.settings import ProfileSettings, SelectorSettings
 
-pytestmark = pytest.mark.parametrize("era", ERAS)
+both = pytest.mark.parametrize("era", ERAS)
 
 WRITING = ProfileSettings(
     "writing", servers=("docs",), allow=("docs__*",), deny=("*__delete_*",), token="w-token"
@@ -37,6 +37,7 @@ def git(**settings: object) -> Puppet:
     return made
 
 
+@both
 async def test_a_profile_lists_its_part_of_everything(era: str) -> None:
     async with serving(docs(), git(), profiles=(WRITING,), token="all") as served:
         mine = await served.client(era, "writing", "all")
@@ -52,6 +53,7 @@ async def test_a_profile_lists_its_part_of_everything(era: str) -> None:
         assert await whole.text("docs__delete_page") == "delete_page was called"
 
 
+@both
 async def test_what_a_profile_leaves_out_is_called_by_no_path(era: str) -> None:
     pages, commits = docs(), git()
     async with serving(pages, commits, profiles=(WRITING,)) as served:
@@ -66,6 +68,7 @@ async def test_what_a_profile_leaves_out_is_called_by_no_path(era: str) -> None:
         assert commits.connections == [], "its process was not even started"
 
 
+@both
 async def test_what_a_profile_leaves_out_is_not_found(era: str) -> None:
     async with serving(docs(), git(), profiles=(WRITING,)) as served:
         mine = await served.client(era, token="w-token")
@@ -79,6 +82,7 @@ async def test_what_a_profile_leaves_out_is_not_found(era: str) -> None:
         )
 
 
+@both
 async def test_prompts_and_resources_of_a_server_that_is_left_out_are_unknown(era: str) -> None:
     pages, commits = docs(), git()
 
@@ -107,6 +111,7 @@ async def test_prompts_and_resources_of_a_server_that_is_left_out_are_unknown(er
         assert commits.connections == []
 
 
+@both
 async def test_a_token_chooses_its_profile_and_opens_no_other(era: str) -> None:
     reading = ProfileSettings("reading", allow=("docs__read",), token="r-token")
     open_to_all = ProfileSettings("free", deny=("git__*",))
@@ -132,6 +137,7 @@ async def test_a_token_chooses_its_profile_and_opens_no_other(era: str) -> None:
                 assert refused.status_code == 401
 
 
+@both
 async def test_one_token_of_a_profile_shuts_the_door_for_everybody_else(era: str) -> None:
     async with serving(docs(), profiles=(WRITING, ProfileSettings("free"))) as served:
         hello = "server/discover" if era == "modern" else "initialize"
@@ -140,6 +146,7 @@ async def test_one_token_of_a_profile_shuts_the_door_for_everybody_else(era: str
         assert await (await served.client(era, token="w-token")).names("tools/list") == MINE
 
 
+@both
 async def test_without_any_token_the_path_alone_chooses(era: str) -> None:
     free = ProfileSettings("free", servers=("docs",))
     async with serving(docs(), git(), profiles=(free,)) as served:
@@ -147,6 +154,7 @@ async def test_without_any_token_the_path_alone_chooses(era: str) -> None:
         assert await (await served.client(era)).names("tools/list") == EVERYTHING
 
 
+@both
 async def test_a_gateway_may_serve_one_profile_alone(era: str) -> None:
     free = ProfileSettings("free", servers=("git",))
     async with serving(docs(), git(), profiles=(free,), usual="free") as served:
@@ -154,6 +162,7 @@ async def test_a_gateway_may_serve_one_profile_alone(era: str) -> None:
             assert await (await served.client(era, path)).names("tools/list") == EVERYTHING[3:]
 
 
+@both
 async def test_a_tool_that_comes_later_is_held_against_the_profile(era: str) -> None:
     pages = docs()
     async with serving(pages, profiles=(WRITING,)) as served:
@@ -168,6 +177,7 @@ async def test_a_tool_that_comes_later_is_held_against_the_profile(era: str) -> 
         assert "Unknown tool" in await mine.fails("tools/call", {"name": "docs__delete_all"})
 
 
+@both
 async def test_the_filters_of_a_server_hold_in_every_profile(era: str) -> None:
     wide = ProfileSettings("wide", allow=("*",))
     async with serving(docs(deny=("search",)), profiles=(wide,)) as served:
@@ -175,6 +185,7 @@ async def test_the_filters_of_a_server_hold_in_every_profile(era: str) -> None:
         assert await mine.names("tools/list") == ["docs__delete_page", "docs__read"]
 
 
+@both
 async def test_a_server_shared_by_all_is_filtered_for_each(era: str) -> None:
     pages = docs(scope="shared")
     async with serving(pages, profiles=(WRITING,), token="all") as served:
@@ -187,6 +198,7 @@ async def test_a_server_shared_by_all_is_filtered_for_each(era: str) -> None:
         assert "Unknown tool" in await mine.fails("tools/call", {"name": "docs__delete_page"})
 
 
+@both
 async def test_surface_always_and_query_are_those_of_the_profile(era: str) -> None:
     shown = ProfileSettings(
         "shown", surface="turn", always=("git__log",), query="delete a page for good"
@@ -203,6 +215,7 @@ async def test_surface_always_and_query_are_those_of_the_profile(era: str) -> No
         assert "git__push" in by_header
 
 
+@both
 async def test_a_query_of_one_profile_changes_no_other(era: str) -> None:
     first = ProfileSettings("first", surface="turn", query="push commits")
     second = ProfileSettings("second", surface="turn", query="search pages")
@@ -215,6 +228,7 @@ async def test_a_query_of_one_profile_changes_no_other(era: str) -> None:
             assert (await two.names("tools/list"))[2:] == ["docs__search"]
 
 
+@both
 async def test_stubs_of_a_profile_are_checked_and_other_profiles_are_not(era: str) -> None:
     page = tool("read", "Read a page. At once.")
     page["inputSchema"] = {"type": "object", "required": ["id"]}
@@ -228,9 +242,8 @@ async def test_stubs_of_a_profile_are_checked_and_other_profiles_are_not(era: st
         assert await whole.text("docs__read") == "read was called"
 
 
-async def test_a_session_is_of_its_profile_and_of_its_token(era: str) -> None:
-    if era == "modern":
-        pytest.skip("there are no sessions")
+async def test_a_session_is_of_its_profile_and_of_its_token() -> None:
+    era = "legacy"
     profiles = (WRITING, ProfileSettings("reading", token="r-token"))
     async with serving(docs(), profiles=profiles, token="all") as served:
         mine = await served.client(era, "writing", "w-token")
@@ -241,9 +254,8 @@ async def test_a_session_is_of_its_profile_and_of_its_token(era: str) -> None:
         assert await mine.names("tools/list") == MINE
 
 
-async def test_a_call_that_waits_is_of_whoever_made_it(era: str) -> None:
-    if era == "legacy":
-        pytest.skip("clients of this era are asked, they do not come back")
+async def test_a_call_that_waits_is_of_whoever_made_it() -> None:
+    era = "modern"
 
     async def asks(asked: Asked) -> Message:
         answer = await asked.ask("elicitation/create", {"message": "Sure?"})
@@ -266,6 +278,7 @@ async def test_a_call_that_waits_is_of_whoever_made_it(era: str) -> None:
         assert len(pages.connections) == 2, "each principal has a process of its own"
 
 
+@both
 async def test_greetings_say_nothing_of_profiles(era: str) -> None:
     async with serving(docs(), profiles=(WRITING,), token="all") as served:
         method = "server/discover" if era == "modern" else "initialize"

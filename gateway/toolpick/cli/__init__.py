@@ -22,6 +22,7 @@ CONFIG_ERROR = 3
 EXAMPLES = """\
 examples:
   toolpick check                          start every server once and say what works
+  toolpick install claude-code            let a client start it; so do cursor, vscode, codex, ...
   toolpick serve                          serve one client over stdio (what a client's settings run)
   toolpick serve --http --port 8000       serve many clients at http://127.0.0.1:8000/mcp
   toolpick tools --query "rename a file"  show what a turn would be shown
