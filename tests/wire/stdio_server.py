@@ -23,7 +23,7 @@ def reply(id: int, result: object) -> None:
     write(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}).encode() + b"\n")
 
 
-def handle(id: int, method: str, params: dict) -> None:
+def handle(id: int, method: str, params: dict) -> None:  # noqa: C901 - a list of tricks
     """Act on one request."""
     if method == "raw":
         write(params["bytes"].encode("latin-1"))
@@ -51,6 +51,10 @@ def handle(id: int, method: str, params: dict) -> None:
             child, start_new_session=params["leave"], stdin=pipes, stdout=pipes, stderr=pipes
         )
         reply(id, process.pid)
+    elif method == "daemon":
+        reply(id, daemon())
+    elif method == "flood":
+        flood(id)
     elif method == "deaf":
         reply(id, {})
         time.sleep(60)
@@ -59,6 +63,31 @@ def handle(id: int, method: str, params: dict) -> None:
     else:
         where = {"cwd": str(Path.cwd()), "env": dict(os.environ)}
         reply(id, {"method": method, "params": params, **where})
+
+
+def flood(id: int) -> None:
+    """Write without end, whatever signal comes."""
+    reply(id, {})
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        write(b"x" * 65_536)
+
+
+def daemon() -> int:
+    """Start a process that leaves group, session and parent, as daemons do; its pid."""
+    out, into = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if pid := os.fork():
+            os.write(into, b"%d" % pid)
+            os._exit(0)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for pipe in (0, 1, 2):
+            os.dup2(nowhere, pipe)
+        time.sleep(60)
+        os._exit(0)
+    os.wait()
+    return int(os.read(out, 20))
 
 
 def main() -> None:

@@ -74,8 +74,9 @@ async def test_a_server_gets_its_environment_and_folder_and_nothing_else(tmp_pat
     env = {"PATH": os.environ["PATH"], "KEY": "wörd"}
     async with running(cwd=str(tmp_path), env=env) as child:
         answer = await child.ask("any", x=1.5)
-    # the interpreter adds its own
-    found = {key: value for key, value in answer["env"].items() if key != "LC_CTYPE"}
+    # the interpreter adds its own, and toolpick the mark by which it knows the server's processes
+    added = ("LC_CTYPE", processes.MARK)
+    found = {key: value for key, value in answer["env"].items() if key not in added}
     assert {**answer, "env": found} == {
         "method": "any",
         "params": {"x": 1.5},
@@ -199,6 +200,34 @@ async def test_closing_ends_what_the_server_started_even_outside_its_group(leave
     with anyio.fail_after(5):
         while alive(pid):
             await anyio.wait_all_tasks_blocked()
+
+
+async def test_closing_ends_the_daemons_that_the_server_started():
+    async with running() as child:
+        pid = await child.ask("daemon")
+        assert alive(pid)
+    assert not alive(pid)
+
+
+async def test_daemons_are_ended_when_the_server_ended_before_them():
+    async with running() as child:
+        pid = await child.ask("daemon")
+        child.send("exit", code=1)
+        await child.lost()
+        assert alive(pid)
+    assert not alive(pid)
+
+
+async def test_what_is_written_while_a_server_is_ended_is_not_kept(monkeypatch):
+    monkeypatch.setattr(children, "CLOSE_GRACE", 0.1)
+    kept: list[int] = []
+    async with running() as child:
+        await child.ask("flood")
+        assert child.wire._protocol is not None
+        buffer = child.wire._protocol._lines
+        await child.wire.close()
+        kept.append(buffer._size)
+    assert kept == [0]
 
 
 async def test_closing_while_cancelled_still_ends_the_server():

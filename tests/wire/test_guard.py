@@ -57,6 +57,26 @@ def test_a_gateway_that_is_killed_takes_its_servers_along(group):
     assert server.wait(5) == -signal.SIGKILL
 
 
+def test_what_left_its_group_is_killed_with_it(group):
+    leader = group()
+    environment = {**os.environ, processes.MARK: processes.new_mark()}
+    stray = subprocess.Popen(["sleep", "60"], start_new_session=True, env=environment)
+    watch = Guard()
+    watch(leader.pid, True)
+    watch.close()
+    assert stray.wait(5) == -signal.SIGKILL
+
+
+def test_a_mark_is_known_from_those_that_begin_like_it(group):
+    mark = processes.new_mark()
+    environment = {**os.environ, processes.MARK: mark}
+    with subprocess.Popen(["sleep", "60"], env=environment) as process:
+        assert processes.marked(mark) == [process.pid]
+        assert processes.marked(mark[:-1]) == []
+        assert processes.marked(mark + "1") == []
+        process.kill()
+
+
 def test_without_a_shell_nothing_is_guarded(group, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _: None)
     server = group()

@@ -394,15 +394,73 @@ async def test_delays_double_while_streams_do_not_last(monkeypatch):
     assert slept == [1, 2, 4, 8, 16, 30, 30]
 
 
-async def test_the_servers_own_stream_can_find_the_session_gone():
+NOT_FOUND = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}'
+
+
+@pytest.mark.parametrize(("streams_before", "body"), [(0, NOT_FOUND), (1, b"no")])
+async def test_the_servers_own_stream_can_find_the_session_gone(
+    monkeypatch, streams_before: int, body: bytes
+):
+    monkeypatch.setattr(streams, "RETRY", 0.002)
+
     async def handler(asked: Asked) -> None:
-        if not await greet(asked):
-            await asked.answer(404)
+        if await greet(asked):
+            return
+        if len([one for one in server.asked if one.method == "GET"]) > streams_before:
+            await asked.answer(404, body)
+        else:
+            await asked.stream()
+            await asked.end()
 
     async with serving(handler) as server, wired(server.url) as (wire, recorder):
         await in_session(wire, recorder)
         wire.listen()
         assert await recorder.first(1) == [("lost", GONE)]
+
+
+async def test_a_server_that_does_not_know_of_own_streams_keeps_its_session():
+    async def handler(asked: Asked) -> None:
+        if await greet(asked):
+            return
+        if asked.method == "GET":
+            await asked.answer(404, b"<html>Cannot GET /mcp</html>", "text/html")
+        else:
+            await asked.result({})
+
+    async with serving(handler) as server, wired(server.url) as (wire, recorder):
+        await in_session(wire, recorder)
+        wire.listen()
+        with anyio.fail_after(5):
+            while wire._listening:
+                await anyio.wait_all_tasks_blocked()
+        send(wire, 2)
+        assert [kind for kind, *_ in await recorder.first(1)] == ["received"]
+
+
+async def test_a_server_can_not_have_its_stream_opened_without_pause(monkeypatch):
+    slept: list[float] = []
+    done = anyio.Event()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 6:
+            done.set()
+            await anyio.sleep_forever()
+
+    async def handler(asked: Asked) -> None:
+        retry = 0 if len(slept) < 4 else 999_999_999
+        await asked.stream()
+        if len(slept) == 3:
+            await asked.event(PROGRESS, "id: 1\n")
+        await asked.chunk(f"retry: {retry}\n\n".encode())
+        await asked.end()
+
+    monkeypatch.setattr(streams, "sleep", sleep)
+    async with serving(handler) as server, wired(server.url, "2025-06-18") as (wire, _):
+        wire.listen()
+        with anyio.fail_after(5):
+            await done.wait()
+    assert slept == [1, 2, 4, 0.05, 300, 300]
 
 
 async def test_a_server_that_is_down_when_its_stream_is_opened_again_is_lost(monkeypatch):

@@ -1,7 +1,7 @@
 """A server as a child process, spoken to in lines over its stdin and stdout.
 
-The child leads a process group of its own; closing ends the whole group and every descendant that
-left it. stderr is always read, and its last lines are kept.
+The child leads a process group of its own; closing ends the whole group and everything that left
+it. stderr is always read, and its last lines are kept.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ STDERR_LINES = 40
 STDERR_LINE_BYTES = 2_000
 CLOSE_GRACE = 1.5
 """Seconds that a server has to end after its stdin closed, and again after SIGTERM."""
+KILLS = 5
+"""Times that SIGKILL is sent: what a process started in that moment escapes the first."""
 CLOSED_STDOUT_GRACE = 0.5
 """Seconds that a process may outlive its stdout before it is ended."""
 UNREAD_GRACE = 0.1
@@ -46,9 +48,13 @@ class ChildWire:
         cwd: str,
         guard: Callable[[int, bool], None] | None = None,
     ) -> None:
-        """Take the whole environment; ``guard`` hears of the process group's birth and end."""
+        """Take the whole environment, to which ``processes.MARK`` is added.
+
+        ``guard`` hears of the process group's birth and end.
+        """
         self._argv = (command, *args)
-        self._env = dict(env)
+        self._mark = processes.new_mark()
+        self._env = {**env, processes.MARK: self._mark}
         self._cwd = cwd or None
         self._guard = guard or (lambda _group, _alive: None)
         self._transport: asyncio.SubprocessTransport | None = None
@@ -104,9 +110,10 @@ class ChildWire:
         if self._transport is None or self._protocol is None:
             return
         transport, child = self._transport, self._protocol
+        child.deafen()
         group = transport.get_pid()
         # looked up while the server lives: what has left its group is lost to us when it ends
-        family = processes.Family(group)
+        family = processes.Family(group, self._mark)
         try:
             stdin = transport.get_pipe_transport(0)
             if stdin is not None:
@@ -126,8 +133,12 @@ async def _end(family: processes.Family, child: _Child) -> None:
         if not family.alive():
             return
         await asyncio.sleep(0.05)
-    family.kill()
-    await child.gone(CLOSE_GRACE)
+    for _ in range(KILLS):
+        family.kill()
+        await child.gone(CLOSE_GRACE)
+        if not family.alive():
+            return
+        await asyncio.sleep(0.05)
 
 
 def _spawnable(
@@ -160,6 +171,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._stderr_rest = b""
         self._exited = asyncio.Event()
         self._lost = False
+        self._deaf = False
         self._context = copy_context()
         self._unread = {1, 2}
         self._transport: asyncio.SubprocessTransport | None = None
@@ -180,6 +192,9 @@ class _Child(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
             self._keep(data)
+            return
+        if self._deaf:
+            # read all the same: a full pipe would keep the process from ending
             return
         try:
             for line in self._lines.feed(data):
@@ -232,9 +247,15 @@ class _Child(asyncio.SubprocessProtocol):
         return f"exited with code {code}"
 
     def _end(self, reason: str) -> None:
+        self.deafen()
         if not self._lost:
             self._lost = True
             self._receiver.lost(reason)
+
+    def deafen(self) -> None:
+        """Hand nothing on any more: a server that is being ended may write as much as it likes."""
+        self._deaf = True
+        self._lines.forget()
 
     async def gone(self, seconds: float) -> bool:
         """Wait until the process ended, at most so long."""

@@ -123,7 +123,7 @@ class Endpoint:
                 method, _parsed(url), headers=headers, content=body, extensions={"timeout": timeout}
             )
             return await self._client.send(request, stream=True)
-        except (httpx2.RequestError, httpx2.InvalidURL, OSError) as error:
+        except (httpx2.RequestError, httpx2.InvalidURL, OSError, ValueError) as error:
             raise self._failure(error) from None
 
     async def chunks(self, response: httpx2.Response) -> AsyncIterator[bytes]:

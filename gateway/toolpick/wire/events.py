@@ -44,7 +44,7 @@ class EventBuffer:
         self._after_cr = False
         self._rest: list[bytes] = []
         self._size = 0
-        self._data: list[bytes] = []
+        self._data = bytearray()
         self._kind = b""
         self._id = self.last_id
 
@@ -96,7 +96,7 @@ class EventBuffer:
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
-            self._data.append(value)
+            self._data += value + b"\n"
         elif field == b"event":
             self._kind = value
         elif field == b"id" and b"\0" not in value:
@@ -107,8 +107,8 @@ class EventBuffer:
 
     def _complete(self) -> Event | None:
         self.last_id = self._id
-        data, kind = b"\n".join(self._data), self._kind
-        self._data = []
+        data, kind = bytes(self._data[:-1]), self._kind
+        self._data = bytearray()
         self._kind = b""
         if not data:
             return None

@@ -69,7 +69,7 @@ def failure(error: Exception, where: str, seconds: float, mask: Mask) -> HttpFai
         return HttpFailure(f"can't be reached at {where}: {why}", unreachable=True)
     if isinstance(error, httpx2.ReadTimeout):
         return HttpFailure("did not acknowledge a message")
-    if isinstance(error, httpx2.LocalProtocolError):
+    if isinstance(error, (httpx2.LocalProtocolError, ValueError)):
         # its text quotes the header that was refused
         return HttpFailure("was sent a request that HTTP can't carry")
     return HttpFailure(f"broke the connection: {why}")

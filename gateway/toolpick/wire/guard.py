@@ -1,8 +1,8 @@
 """Ends the servers when the gateway dies without a chance to: killed outright, or out of memory.
 
 A tiny shell reads from a pipe which process groups live. When the pipe closes, whatever is still
-on its list is killed. It sits in a session of its own, so signals to the gateway's group pass it
-by.
+on its list is killed, and then whatever bears the mark of this gateway's servers (see
+``processes``). It sits in a session of its own, so signals to the gateway's group pass it by.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import contextlib
 import shutil
 import subprocess
 import sys
+
+from toolpick.wire.processes import GATEWAY, MARK
 
 SCRIPT = """
 trap '' INT TERM HUP
@@ -21,7 +23,11 @@ while read -r what group; do
     kept="$kept $one"; done; groups=$kept ;;
   esac
 done
+[ "$groups" ] || exit 0
 for one in $groups; do kill -s KILL -- "-$one" 2>/dev/null; done
+for one in $(grep -lsF -- "$1" /proc/[0-9]*/environ 2>/dev/null); do
+  one=${one#/proc/}; kill -s KILL "${one%/environ}" 2>/dev/null
+done
 """
 
 
@@ -39,7 +45,7 @@ class Guard:
             return
         if self._shell is None:
             self._shell = subprocess.Popen(
-                ["sh", "-c", SCRIPT],
+                ["sh", "-c", SCRIPT, "sh", f"{MARK}={GATEWAY}."],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

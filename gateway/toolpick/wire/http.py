@@ -134,7 +134,7 @@ class HttpWire:
 
     async def _accepted(self, post: Post, response: httpx2.Response) -> None:
         if post.about and post.about.method == "initialize":
-            self._session = response.headers.get(h.SESSION, "")
+            self._session = _session_id(response)
         kind = h.media_type(response.headers.get("content-type", ""))
         if kind == h.EVENTS:
             resumable = post.about is not None and not _is_modern(post)
@@ -194,6 +194,9 @@ class HttpWire:
             self._settle()
         except HttpFailure as failure:
             self._outbox.lose(str(failure))
+        except Exception:
+            # the server is of use without this stream
+            log.exception("event=bug stream=own")
         finally:
             self._listening = False
 
@@ -211,6 +214,18 @@ class HttpWire:
         """Once the session is gone and every request knows its fate, so is the wire."""
         if self._gone and all(post.heard for post in self._outbox.requests.values()):
             self._outbox.lose(str(SessionGone()))
+
+
+def _session_id(response: httpx2.Response) -> str:
+    """The session that a server opened, "" for none.
+
+    Raises:
+        HttpFailure: it can't be sent back.
+    """
+    id: str = response.headers.get(h.SESSION, "")
+    if h.unusable({h.SESSION: id}):
+        raise HttpFailure("gave a session id that no header can carry")
+    return id
 
 
 def _is_modern(post: Post) -> bool:

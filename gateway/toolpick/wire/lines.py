@@ -58,4 +58,10 @@ class LineBuffer:
         self._chunks.append(chunk)
         self._size += len(chunk)
         if self._size > MAX_FRAME:
+            self.forget()
             raise FrameError(f"a message of more than {MAX_FRAME} bytes")
+
+    def forget(self) -> None:
+        """Drop the line that has begun."""
+        self._chunks.clear()
+        self._size = 0

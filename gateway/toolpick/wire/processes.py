@@ -1,30 +1,51 @@
-"""The processes that a server started: its group, and descendants that left the group."""
+"""The processes that a server started: its group, its descendants, and all that bear its mark.
+
+A process that leaves the group is known by its parents, and where these have ended (a daemon, or
+what a launcher left behind) by a variable of its environment, which it had from the server.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import secrets
 import signal
 import sys
 from pathlib import Path
 
+MARK = "TOOLPICK_SERVER"
+"""The variable by which a server and everything that it starts are known."""
+GATEWAY = secrets.token_hex(8)
+"""How the marks of this gateway's servers begin."""
+_numbers = itertools.count(1)
+
+
+def new_mark() -> str:
+    """A value for ``MARK`` that no other server has."""
+    return f"{GATEWAY}.{next(_numbers)}"
+
 
 class Family:
-    """All processes that descend from a group's leader, found anew each time they are asked for."""
+    """All processes that a server started, found anew each time they are asked for."""
 
-    def __init__(self, group: int) -> None:
+    def __init__(self, group: int, mark: str = "") -> None:
         """``group`` is the pid of the child, which leads its group."""
         self._group = group
+        self._mark = mark
         self._known = set(descendants(group))
 
     def alive(self) -> bool:
-        """Whether any process of the group, or any that was seen to descend from it, still runs."""
+        """Whether any of them still runs."""
         self._known.update(descendants(self._group))
-        return _group_alive(self._group) or any(_running(pid) for pid in self._known)
+        if _group_alive(self._group) or any(_running(pid) for pid in self._known):
+            return True
+        self._known.update(marked(self._mark))
+        return any(_running(pid) for pid in self._known)
 
     def send(self, number: int) -> None:
         """Signal all of them."""
-        self._known.update(descendants(self._group))
+        self._known.update(descendants(self._group), marked(self._mark))
         if sys.platform == "win32":
             with contextlib.suppress(OSError):
                 os.kill(self._group, number)
@@ -81,11 +102,35 @@ def descendants(root: int) -> list[int]:
     return found
 
 
+def marked(mark: str) -> list[int]:
+    """Pids of the processes that bear a mark, as far as we may look; empty where there is no /proc.
+
+    A process may rewrite what it shows of its environment, so that it is not found.
+    """
+    if not mark:
+        return []
+    wanted = b"\0%b=%b\0" % (MARK.encode(), mark.encode())
+    return [pid for pid in _pids() if wanted in b"\0" + _environment(pid)]
+
+
+def _environment(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    except OSError:
+        return []
+
+
 def _table() -> dict[int, tuple[int, str, int]] | None:
     """Pid -> (parent, state, process group) of all processes, None where there is no /proc."""
-    try:
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
-    except OSError:
+    pids = _pids()
+    if not pids:
         return None
     return {pid: entry for pid in pids if (entry := _entry(pid)) is not None}
 

@@ -7,6 +7,7 @@ the stream ends, so does the wire: this transport can't resume.
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from toolpick.wire.events import Event
     from toolpick.wire.outbox import Post
     from toolpick.wire.wire import Outgoing, Receiver
+
+log = logging.getLogger(__name__)
 
 
 class SseWire:
@@ -117,6 +120,9 @@ class SseWire:
             why = await self._read(address)
         except HttpFailure as failure:
             why = str(failure)
+        except Exception:
+            log.exception("event=bug stream=sse")
+            why = "sent something that toolpick can't handle"
         if address.done():
             self._outbox.lose(why)
         else:

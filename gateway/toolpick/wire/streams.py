@@ -12,6 +12,7 @@ from asyncio import sleep
 from typing import TYPE_CHECKING
 
 from toolpick.errors import FrameError
+from toolpick.wire import answers
 from toolpick.wire import headers as h
 from toolpick.wire.events import EventBuffer
 from toolpick.wire.failures import HttpFailure
@@ -28,7 +29,9 @@ RESUMES = 3
 RETRY = 1.0
 """Seconds before a broken stream is opened again, unless the server says otherwise."""
 RETRY_CAP = 30.0
-"""Seconds to which that grows, doubling, while streams don't last."""
+"""Seconds to which that grows, doubling, while streams neither last nor bring anything."""
+RETRY_FLOOR, RETRY_CEILING = 0.05, 300.0
+"""Seconds between which a delay is kept that a server asks for."""
 LASTING = 10.0
 """Seconds after which a stream counts as having lasted."""
 DRAIN = 1.0
@@ -69,7 +72,7 @@ class Streams:
         while why and resume is not None and stream.last_id and tries < RESUMES:
             tries += 1
             seen = stream.last_id
-            await sleep(RETRY if stream.retry is None else stream.retry)
+            await sleep(RETRY if stream.retry is None else _bounded(stream.retry))
             why = await self._resume(stream, id, resume)
             if stream.last_id != seen:
                 tries = 0
@@ -78,6 +81,8 @@ class Streams:
     async def _resume(self, stream: EventBuffer, id: int | None, headers: Mapping[str, str]) -> str:
         response = await self._open(stream, headers)
         try:
+            if response.status_code == 404 and h.SESSION in headers:
+                raise SessionGone
             if not _is_stream(response):
                 status = response.status_code
                 return f"broke the stream, and to resuming it answered HTTP status {status}"
@@ -90,11 +95,7 @@ class Streams:
         asked = {**headers, "accept": h.EVENTS}
         if stream.last_id:
             asked[h.LAST_EVENT_ID] = stream.last_id
-        response = await self._endpoint.send("GET", asked)
-        if response.status_code == 404 and h.SESSION in headers:
-            await response.aclose()
-            raise SessionGone
-        return response
+        return await self._endpoint.send("GET", asked)
 
     async def _read(self, response: httpx2.Response, stream: EventBuffer, id: int | None) -> str:
         """Hand on what a stream brings until it ends; why there is no answer, "" when there was."""
@@ -134,33 +135,47 @@ class Streams:
         loop = asyncio.get_running_loop()
         stream = EventBuffer()
         wait = RETRY / 2
-        told: Callable[[], None] | None = None
+        opened = False
         while True:
-            began = loop.time()
+            began, seen = loop.time(), stream.last_id
             try:
-                if not await self._listen_once(stream, headers(), told):
-                    return
-                told = on_gap
+                response = await self._open(stream, headers())
+                try:
+                    if _is_stream(response):
+                        if opened and on_gap is not None and not stream.last_id:
+                            on_gap()
+                        opened = True
+                        await self._read(response, stream, None)
+                    elif await self._has_none(response, h.SESSION in headers(), opened):
+                        return
+                finally:
+                    await response.aclose()
             except HttpFailure as failure:
                 if failure.unreachable or isinstance(failure, SessionGone):
                     raise
-            wait = RETRY if loop.time() - began > LASTING else min(2 * wait, RETRY_CAP)
-            await sleep(wait if stream.retry is None else stream.retry)
+            of_use = loop.time() - began > LASTING or stream.last_id != seen
+            wait = RETRY if of_use else min(2 * wait, RETRY_CAP)
+            asked = wait if stream.retry is None else _bounded(stream.retry)
+            await sleep(asked if of_use else max(asked, wait))
 
-    async def _listen_once(
-        self, stream: EventBuffer, headers: Mapping[str, str], on_gap: Callable[[], None] | None
-    ) -> bool:
-        """Read one stream until it ends; False when the server has none, which 405 says."""
-        response = await self._open(stream, headers)
-        try:
-            if _is_stream(response):
-                if on_gap is not None and not stream.last_id:
-                    on_gap()
-                await self._read(response, stream, None)
-                return True
-            return response.status_code == 429 or response.status_code >= 500
-        finally:
-            await response.aclose()
+    async def _has_none(self, response: httpx2.Response, in_session: bool, opened: bool) -> bool:
+        """Whether a refusal means that the server has no such stream.
+
+        405 says so; servers that don't know the method at all say 404, which is also what is said
+        of an unknown session, by JSON-RPC.
+
+        Raises:
+            SessionGone: it means that.
+        """
+        unknown = response.status_code == 404 and in_session
+        if unknown and (opened or answers.error_in(await self._endpoint.error_body(response))):
+            raise SessionGone
+        return response.status_code != 429 and response.status_code < 500
+
+
+def _bounded(retry: float) -> float:
+    """The delay that a server asks for, within reason."""
+    return min(max(retry, RETRY_FLOOR), RETRY_CEILING)
 
 
 def _is_stream(response: httpx2.Response) -> bool:
