@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from toolpick.turns.excerpts import one_line
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -82,6 +80,8 @@ def _function(entry: ToolEntry) -> dict[str, Any]:
 
 def _by_server(entries: list[ToolEntry], functions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The functions of each server in a namespace, which the model sees in their place."""
+    from toolpick.turns.excerpts import one_line
+
     grouped: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for entry, function in zip(entries, functions, strict=True):
         grouped.setdefault(entry.server, []).append((entry.name, function))
