@@ -250,12 +250,13 @@ class Hooks:
 def read(said: Mapping[str, Any]) -> Prompt:
     """What a hook sent, garbage taken for nothing."""
     wait, environ = said.get("wait"), said.get("environ")
-    seconds = float(wait) if isinstance(wait, int | float) else 0.0
+    # in this order what is no number at all becomes 0, too
+    seconds = min(max(0.0, wait), LONGEST) if isinstance(wait, int | float) else 0.0
     return Prompt(
         text=_text(said, "prompt"),
         host=_text(said, "host"),
         conversation=_text(said, "session_id"),
-        wait=min(max(seconds, 0.0), LONGEST),
+        wait=float(seconds),
         server=_text(said, "server"),
         profile=_text(said, "profile"),
         environ=_texts(environ) if isinstance(environ, dict) else None,

@@ -89,6 +89,6 @@ def _received(connection: socket.socket) -> bytes:
 def _read(line: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return answer if isinstance(answer, dict) else {}

@@ -50,7 +50,7 @@ class Beacon:
         """Take what the file at ``path`` holds.
 
         Raises:
-            KeyError, TypeError, ValueError: it is no beacon.
+            LookupError, TypeError, ValueError, OverflowError: it is no beacon.
         """
         self.path = path
         self.pid = int(said["pid"])
@@ -61,7 +61,7 @@ class Beacon:
         self.transport = str(said.get("transport", "stdio"))
         self.port = int(said.get("port", 0))
         """The port that clients use over HTTP."""
-        self.tcp = int(said.get("tcp", 0))
+        self.tcp = range(65_536)[int(said.get("tcp", 0))]
         """The loopback port to ask at; 0: there is a socket beside the file."""
         self.secret = str(said.get("secret", ""))
         self.socket = path.removesuffix(".json") + ".sock"
@@ -163,10 +163,14 @@ def read_all(environ: Mapping[str, str]) -> list[Beacon]:
 def read(path: str) -> Beacon | None:
     """The beacon at a path, None where there is none."""
     try:
-        with open(path, "rb") as file:
+        # a pipe of this name must not be waited for
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(handle, "rb") as file:
             said = json.loads(file.read(LARGEST))
         return Beacon(path, said)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
+        return None
+    except RecursionError:
         return None
 
 

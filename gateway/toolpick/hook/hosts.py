@@ -112,6 +112,6 @@ def joined(contexts: list[str]) -> str:
     text = ""
     for context in dict.fromkeys(filter(None, contexts)):
         longer = f"{text}\n\n{context}" if text else context
-        if len(longer.encode()) <= CONTEXT:
+        if len(longer.encode("utf-8", "surrogatepass")) <= CONTEXT:
             text = longer
     return text

@@ -16,7 +16,7 @@ from toolpick.hook import hosts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
+    from typing import Any, TextIO
 
     from toolpick.hook.beacons import Beacon
 
@@ -69,18 +69,63 @@ def run(arguments: Sequence[str]) -> int:
     call = None
     answer: dict[str, Any] = {}
     try:
-        call = hosts.read(sys.stdin.buffer.read())
-        answer = answered(call, Options(arguments), os.environ, began)
+        options = Options(arguments)
+        call = hosts.read(given())
+        answer = answered(call, options, os.environ, began)
     except Exception as error:  # noqa: BLE001 - whatever is wrong here, the prompt must go on
-        sys.stderr.write(f"toolpick hook: {type(error).__name__}\n")
+        _say(sys.stderr, f"toolpick hook: {type(error).__name__}")
         answer = hosts.answer(call, "")
+    _say(sys.stdout, json.dumps(answer))
+    return 0
+
+
+def _say(stream: TextIO | None, line: str) -> None:
+    if stream is None:
+        return  # the host closed it before it started us
     try:
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
+        stream.write(line + "\n")
+        stream.flush()
     except OSError:
         # nobody listens; keep the interpreter from trying again at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return 0
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def given() -> bytes:
+    """What the host writes on stdin, until its end, a whole JSON object, or a silence of ``WAIT``.
+
+    Not every host closes what it writes to.
+    """
+    if sys.stdin is None:
+        return b""
+    stream = sys.stdin.buffer
+    try:
+        source = stream.fileno()
+    except OSError:
+        return stream.read()
+    if sys.platform == "win32":
+        return stream.read()  # pipes can't be waited for there
+    from select import select
+
+    said = bytearray()
+    deadline = time.monotonic() + LONGEST
+    while time.monotonic() < deadline:
+        at_once = select([source], [], [], 0)[0]
+        if not at_once and (_whole(said) or not select([source], [], [], WAIT)[0]):
+            break
+        part = os.read(source, 1_000_000)
+        if not part:
+            break
+        said += part
+    return bytes(said)
+
+
+def _whole(said: bytearray) -> bool:
+    if said[-20:].rstrip()[-1:] != b"}":
+        return False
+    try:
+        return isinstance(json.loads(said), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def answered(
