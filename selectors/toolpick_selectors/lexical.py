@@ -41,7 +41,7 @@ RATIO = 0.35
 TYPO_CHARS, TYPOS, TYPO_WEIGHT = 5, 4, 0.5
 """Unknown words of so many letters, so many a query, are looked for with one letter changed."""
 
-_NAME = re.compile(r"[\w.:/-]+")
+_IDENTIFIER = re.compile(r"[\w.:/-]+")
 
 
 class LexicalIndex:
@@ -117,7 +117,7 @@ class LexicalIndex:
         """
         whole = self._named.get(squash(query[:200]), [])
         found = dict.fromkeys(whole)
-        for match in _NAME.findall(clip(query)):
+        for match in _IDENTIFIER.findall(clip(query)):
             if len(words(match)) > 1:
                 found.update(dict.fromkeys(self._named.get(squash(match), [])))
         return list(found)

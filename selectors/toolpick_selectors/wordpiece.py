@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CACHED = 16_384
-FOLDED = 8_192
+"""Most words whose pieces are remembered."""
+FOLDINGS = 8_192
 """Most characters whose folding is remembered."""
 LONGEST = 100
 """A word of more characters has no pieces: it is an encoded blob, not language."""
@@ -94,7 +95,7 @@ class _Folded(dict[int, str]):
             folded = " "
         else:
             folded = "" if kind == "Mn" or kind[0] == "C" else char
-        if len(self) < FOLDED:
+        if len(self) < FOLDINGS:
             self[code] = folded
         return folded
 
