@@ -80,8 +80,24 @@ async def test_entries_without_end_are_cut(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(listing, "MAX_ENTRIES", 3)
     server = Server([{"tools": [0] * 4, "nextCursor": str(number)} for number in range(9)])
 
-    assert await server.read() == [0] * 4
-    assert server.remarks == ["tools/list: cut after 4 entries, since its pages do not end"]
+    assert await server.read() == [0] * 3
+    assert server.remarks == ["tools/list: cut after 3 entries, since the list is too long"]
+
+
+async def test_bytes_without_end_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "MAX_BYTES", 10)
+    server = Server([{"tools": ["123456", "12", "1"]}])
+
+    assert await server.read() == ["123456"]
+    assert server.remarks == ["tools/list: cut after 1 entries, since the list is too long"]
+
+
+async def test_a_list_that_begins_anew_at_an_empty_cursor_has_ended() -> None:
+    server = Server([{"tools": [1, 2], "nextCursor": ""}])
+
+    assert await server.read() == [1, 2]
+    assert server.asked == [("tools/list", None), ("tools/list", "")]
+    assert server.remarks == []
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,15 @@ def test_an_end_that_is_excused_is_followed_by_a_start_at_once() -> None:
     assert (restarts.failures, restarts.next_start) == (0, 5.0)
 
 
+def test_a_start_in_another_way_comes_at_once_but_does_not_begin_anew() -> None:
+    restarts = schedule()
+    restarts.ended(0.0, 0.0)
+
+    restarts.in_another_way(5.0)
+
+    assert (restarts.failures, restarts.next_start) == (1, 5.0)
+
+
 def test_servers_do_not_come_back_in_step() -> None:
     asked: list[tuple[float, float]] = []
 

@@ -124,6 +124,16 @@ class Link:
         await self._finished.wait()
 
     async def _one_life(self) -> None:
+        """Start, live and end; what this server brings about, whatever it is, ends here."""
+        try:
+            await self._begin_to_end()
+        except Exception as error:
+            log.exception("server=%s event=bug", self.name)
+            self._restarts.ended(time.monotonic(), 0.0)
+            self.tried = True
+            self._settle(State.WAITING, _beyond_us(error))
+
+    async def _begin_to_end(self) -> None:
         self.starts += 1
         self._began = time.monotonic()
         self._wire = self._new_wire()
@@ -154,7 +164,7 @@ class Link:
             reason = life.why(_first(caught))
         except* Exception as caught:
             log.exception("server=%s event=bug", self.name)
-            reason = f"said something that toolpick can't handle ({type(_first(caught)).__name__})"
+            reason = _beyond_us(caught)
         return reason
 
     async def _start(self, life: Life) -> None:
@@ -189,8 +199,10 @@ class Link:
         now = time.monotonic()
         up = self.state is State.UP
         at_probe = life.greeted is None and self._wish.ended_ungreeted(reason)
-        if life.session_gone or at_probe:
+        if life.session_gone:
             self._restarts.excused(now)
+        elif at_probe:
+            self._restarts.in_another_way(now)
         else:
             self._restarts.ended(now, now - self._began if up else 0.0)
         self.tried = self.tried or not at_probe
@@ -348,6 +360,10 @@ class Link:
             )
         again = f"; next start in {self.next_start_in:.1f} s" if self.state is State.WAITING else ""
         return ServerLost(self.name, f"is down: {self.problem or 'it was stopped'}{again}")
+
+
+def _beyond_us(error: BaseException) -> str:
+    return f"said something that toolpick can't handle ({type(_first(error)).__name__})"
 
 
 def _first(error: BaseException) -> BaseException:

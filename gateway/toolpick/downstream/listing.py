@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 MAX_PAGES = 1_000
 MAX_ENTRIES = 20_000
+"""Most entries of one list; the rest is left out."""
+MAX_BYTES = 64 * 2**20
+"""Most bytes that the entries of one list may take; the rest is left out."""
 _entries = msgspec.json.Decoder(list[msgspec.Raw])
 
 KINDS = {
@@ -38,15 +41,27 @@ async def read(ask: Ask, kind: str, remark: Callable[[str], None]) -> tuple[byte
     """
     method, key = KINDS[kind]
     found: list[bytes] = []
+    first: list[bytes] = []
     seen: set[bytes] = set()
     cursor = b""
+    size = 0
     for _ in range(MAX_PAGES):
         page = env.members(await ask(method, {"cursor": msgspec.Raw(cursor)} if cursor else {}))
-        found.extend(bytes(entry) for entry in _page(page, method, key))
-        cursor = bytes(page.get("nextCursor", b""))
-        if not cursor or cursor == b"null":
+        entries = [bytes(entry) for entry in _page(page, method, key)]
+        if cursor == b'""' and entries == first:
+            # a cursor like any other, but some servers mean the end by it, and begin anew
             return tuple(found)
-        if cursor in seen or len(found) > MAX_ENTRIES:
+        first = first or entries
+        for entry in entries:
+            size += len(entry)
+            if size > MAX_BYTES or len(found) == MAX_ENTRIES:
+                remark(f"{method}: cut after {len(found)} entries, since the list is too long")
+                return tuple(found)
+            found.append(entry)
+        cursor = bytes(page.get("nextCursor", b""))
+        if not cursor or cursor in (b"null", b"false"):
+            return tuple(found)
+        if cursor in seen:
             remark(f"{method}: cut after {len(found)} entries, since its pages do not end")
             return tuple(found)
         seen.add(cursor)

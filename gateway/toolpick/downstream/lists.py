@@ -24,6 +24,10 @@ EMPTY_AGAIN = (1.0, 2.0, 4.0, 8.0)
 """Seconds after which an empty tool list is read again: servers list before they are ready."""
 SETTLE = 0.02
 """Seconds in which several notices of a changed list count as one."""
+SETTLE_CAP = 1.0
+"""Seconds to which that grows, doubling, for a server that does not stop giving notice."""
+QUIET = 2.0
+"""Seconds without notice after which it is short again."""
 PAGE_TIMEOUT = 120.0
 CHANGES = {
     "notifications/tools/list_changed": {"tools"},
@@ -31,6 +35,11 @@ CHANGES = {
     "notifications/resources/list_changed": {"resources", "templates"},
 }
 """Notice of a change -> the kinds of list to read again."""
+
+
+def settling(before: float, silence: float) -> float:
+    """Seconds to let notices settle: how many it were before, and how long there was none."""
+    return SETTLE if silence > QUIET else min(2 * before, SETTLE_CAP)
 
 
 class Lists:
@@ -52,8 +61,10 @@ class Lists:
         self._params = params
         self._read_again = read_again
         self._offered: set[str] = set()
+        self._remarked = ""
         self._stale_kinds: set[str] = set()
         self._stale = anyio.Event()
+        self._hurry = anyio.Event()
         self._next_reading = anyio.Event()
 
     async def read_all(self, offered: set[str]) -> None:
@@ -81,17 +92,22 @@ class Lists:
     async def refresh(self) -> None:
         """Have the tool list read again and wait until that is done, or ``watch`` has ended."""
         self.mark_stale({"tools"})
+        self._hurry.set()
         await self._next_reading.wait()
 
     async def watch(self) -> None:
         """Read lists again when they are stale, until cancelled."""
         empty = list(EMPTY_AGAIN) if "tools" in self._offered else []
+        settle = SETTLE
         try:
             while True:
                 again = empty.pop(0) if empty and not self.snapshot.tools else None
+                began = time.monotonic()
                 with anyio.move_on_after(again):
                     await self._stale.wait()
-                    await anyio.sleep(SETTLE)
+                settle = settling(settle, time.monotonic() - began)
+                with anyio.move_on_after(settle):
+                    await self._hurry.wait()
                 await self._one_reading()
         finally:
             self._next_reading.set()
@@ -99,7 +115,7 @@ class Lists:
     async def _one_reading(self) -> None:
         kinds, self._stale_kinds = self._stale_kinds or {"tools"}, set()
         done, self._next_reading = self._next_reading, anyio.Event()
-        self._stale = anyio.Event()
+        self._stale, self._hurry = anyio.Event(), anyio.Event()
         try:
             await self._read_kinds(kinds)
             self._read_again()
@@ -124,7 +140,12 @@ class Lists:
         return found
 
     async def _ask(self, method: str, members: env.Members) -> bytes:
-        return await self._peer.ask(method, self._params(members), timeout=PAGE_TIMEOUT)
+        return await self._peer.ask(
+            method, self._params(members), timeout=PAGE_TIMEOUT, shallow=True
+        )
 
     def _remark(self, what: str) -> None:
-        log.warning("server=%s note=%r", self._server, what)
+        """Log what is wrong with a list, once until it is something else."""
+        if what != self._remarked:
+            self._remarked = what
+            log.warning("server=%s note=%r", self._server, what)

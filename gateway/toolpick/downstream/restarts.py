@@ -43,6 +43,14 @@ class Restarts:
         self.failures = 0
         self.next_start = now
 
+    def in_another_way(self, now: float) -> None:
+        """Note an end after which another way of starting is due at once.
+
+        It counts for nothing, so a server that ends whichever way it is started is not started
+        without pause.
+        """
+        self.next_start = now
+
     @property
     def start_timeout(self) -> float:
         """Seconds after which a start counts as slow; each further try is given longer."""
