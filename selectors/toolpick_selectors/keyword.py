@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from toolpick_selectors.contract import Pick, Selection
 from toolpick_selectors.kept import Kept
-from toolpick_selectors.lexical import clip, fields, unranked
+from toolpick_selectors.lexical import fields, unranked
 from toolpick_selectors.patterns import is_named
 from toolpick_selectors.synonyms import SHORTEST, Synonyms
-from toolpick_selectors.words import squash, tokens
+from toolpick_selectors.words import clip, squash, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

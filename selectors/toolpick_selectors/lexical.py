@@ -20,7 +20,7 @@ from toolpick_selectors import adaptive
 from toolpick_selectors.contract import Pick, Selection
 from toolpick_selectors.kept import Kept
 from toolpick_selectors.literals import kinds_of_files
-from toolpick_selectors.words import squash, terms, words
+from toolpick_selectors.words import clip, squash, terms, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,6 @@ PARAMETERS = 100
 PARAMETER_CHARS = 300
 NAME, PARAMETER_TEXT = 2.0, 0.25
 """How much a word counts in a name and in a parameter's description; elsewhere it counts once."""
-QUERY_CHARS = 8_000
 RATIO = 0.35
 
 TYPO_CHARS, TYPOS, TYPO_WEIGHT = 5, 4, 0.5
@@ -182,14 +181,6 @@ def misspelt(word: str) -> list[str]:
             found[head + letter + tail] = None
             found[head + letter + tail[1:]] = None
     return list(found)
-
-
-def clip(query: str) -> str:
-    """The beginning and the end of a very long prompt, where people say what they want."""
-    if len(query) <= QUERY_CHARS:
-        return query
-    half = QUERY_CHARS // 2
-    return f"{query[:half]}\n{query[-half:]}"
 
 
 def ranked(

@@ -48,6 +48,8 @@ would yes yet you your yours
 """
 STOP = frozenset(_STOP.split())
 
+PROMPT_CHARS = 8_000
+
 _stemmer = SnowballStemmer("english")
 
 
@@ -64,6 +66,14 @@ def spaced(identifier: str) -> str:
 def squash(text: str) -> str:
     """Letters and digits only, in one case: the styles in which a name is written are equal."""
     return "".join(_raw(text)).casefold()
+
+
+def clip(prompt: str) -> str:
+    """The beginning and the end of a very long prompt, where people say what they want."""
+    if len(prompt) <= PROMPT_CHARS:
+        return prompt
+    half = PROMPT_CHARS // 2
+    return f"{prompt[:half]}\n{prompt[-half:]}"
 
 
 def readable(text: str) -> str:

@@ -19,7 +19,7 @@ from toolpick_selectors.embedders import PARAMETERS, TEXT_CHARS
 from toolpick_selectors.lexicon import Lexicon
 from toolpick_selectors.literals import without_numbers, without_quoted
 from toolpick_selectors.wordpiece import WordPiece
-from toolpick_selectors.words import spaced
+from toolpick_selectors.words import clip, spaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,6 @@ QUERY_DAMPING, TOOL_DAMPING = 1.5, 0.6
 NAME, ARGUMENTS, ARGUMENT_TEXTS = 0.3, 0.15, 0.2
 """What a tool's name, its arguments' names and their descriptions add to the vector of its text."""
 ARGUMENT_TEXT_CHARS = 300
-QUERY_CHARS = 8_000
 CHUNK = 1_024
 """Pieces looked up at a time, which bounds the memory that indexing takes."""
 
@@ -57,7 +56,7 @@ class Bundled:
         language, what the lexicon makes of it is read.
         """
         table = self._loaded()
-        prompts = [without_numbers(_clipped(self.lexicon.english(t) or t)) for t in texts]
+        prompts = [without_numbers(clip(self.lexicon.english(t) or t)) for t in texts]
         prompts = [prompt if table.pieces.knows(prompt) else "" for prompt in prompts]
         bare = [without_quoted(prompt) for prompt in prompts]
         bare = [b if b.strip() else p for b, p in zip(bare, prompts, strict=True)]
@@ -140,11 +139,6 @@ def _load(folder: str) -> _Table:
     if not len(vocabulary) == len(rows) == len(scales):
         raise SelectionError(f"the table in {str(place)!r} is not whole; install toolpick anew")
     return _Table(WordPiece(vocabulary), rows, scales)
-
-
-def _clipped(text: str) -> str:
-    half = QUERY_CHARS // 2
-    return text if len(text) <= QUERY_CHARS else f"{text[:half]} {text[-half:]}"
 
 
 def _text(tool: Tool) -> str:
