@@ -27,7 +27,6 @@ _BOUNDS = {
     "maxItems": "at most as many items as",
     "pattern": "text that matches",
     "format": "in the format",
-    "type": "of type",
 }
 
 
@@ -102,11 +101,7 @@ def _limit(child: Mapping[str, Any]) -> str:
         return f"is {quoted(child['const'])}"
     if isinstance(child.get("enum"), list):
         return f"is one of {', '.join(quoted(value) for value in child['enum'][:CHOICES])}"
-    bounds = [
-        f"{word} {quoted(child[key])}"
-        for key, word in _BOUNDS.items()
-        if key in child and key != "type"
-    ]
+    bounds = [f"{word} {quoted(child[key])}" for key, word in _BOUNDS.items() if key in child]
     return f"is {' and '.join(bounds)}" if bounds else ""
 
 

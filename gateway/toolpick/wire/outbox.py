@@ -150,7 +150,7 @@ class Outbox:
     def stop(self) -> None:
         """Cancel everything but the caller's task; the receiver hears no more."""
         self.lost = True
-        current = _current_task()
+        current = asyncio.current_task()
         for task in self._tasks:
             if task is not current:
                 task.cancel()
@@ -158,10 +158,6 @@ class Outbox:
     async def close(self) -> None:
         """Stop, and wait until every task has ended."""
         self.stop()
-        rest = self._tasks - {_current_task()}
+        rest = self._tasks - {asyncio.current_task()}
         if rest:
             await asyncio.wait(rest)
-
-
-def _current_task() -> asyncio.Task[None] | None:
-    return asyncio.current_task()
