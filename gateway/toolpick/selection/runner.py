@@ -36,9 +36,6 @@ log = logging.getLogger("toolpick.selector")
 
 _NUMBER = re.compile(r"\d+")
 
-NAME_FIRST = 64
-"""Most characters of a query that a log line shows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from toolpick_selectors.contract import SelectionError
-from toolpick_selectors.onnx.download import POLL_SECONDS, STALL_SECONDS, DownloadError, download
+from toolpick_selectors.onnx.download import POLL_SECONDS, DownloadError, download
 from toolpick_selectors.onnx.fetch import mark
 from toolpick_selectors.providers.credential import redact
 
@@ -63,14 +63,12 @@ class Held(Generic[M]):
         folder: Path,
         *,
         progress: Callable[[str], None] | None = None,
-        stall: float = STALL_SECONDS,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """Loads nothing yet."""
         self._source = source
         self._folder = folder
         self._progress = progress
-        self._stall = stall
         self._now = now
         self._lock = threading.Lock()
         self._loaded: list[M] = []
@@ -149,7 +147,7 @@ class Held(Generic[M]):
         damaged = mark(graph) if graph is not None else None
         self._fetching = True
         try:
-            download(files, self._folder, mark=damaged, progress=self._report, stall=self._stall)
+            download(files, self._folder, mark=damaged, progress=self._report)
         except DownloadError as error:
             raise SelectionError(f"{self._source.name} is not there: {error}") from None
         finally:
