@@ -153,6 +153,7 @@ async def test_progress_puts_the_deadline_of_a_call_off() -> None:
     puppet.on["tools/call"] = work
     async with gateway(puppet) as scene:
         client = await scene.client()
+        await scene.settled()
 
         assert (await client.call("srv__echo", progressToken=1))["content"] == text("done")[
             "content"
@@ -208,6 +209,7 @@ async def test_a_call_without_an_answer_in_time_fails_and_its_server_is_told() -
     puppet.on["tools/call"] = silent
     async with gateway(puppet) as scene:
         client = await scene.client()
+        await scene.settled()
 
         error = await client.fails("tools/call", called("srv__echo"))
 

@@ -247,6 +247,7 @@ async def test_the_clock_of_a_call_stands_still_while_a_person_is_asked() -> Non
     puppet = asking(ELICITATION, timeout=0.2)
     async with gateway(puppet) as scene:
         client = await scene.client(**ALL)
+        await scene.settled()
         id = client.send("tools/call", called("srv__echo"))
         question = await client.question(ELICITATION)
         with anyio.move_on_after(0.4):
