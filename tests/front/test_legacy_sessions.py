@@ -389,7 +389,7 @@ async def test_a_batch_waits_for_all_its_answers_and_is_cancelled_whole() -> Non
 async def test_the_query_header_reaches_the_engine_as_text() -> None:
     async with serving() as served:
         id = await served.open()
-        for sent in ("größer ☃".encode(), b"\xff ok", b"x" * 9000):
+        for sent in ("größer ☃".encode(), b"\xff ok", b"=?base64?4piD?="):
             async with anyio.create_task_group() as tasks:
                 headers = {"mcp-session-id": id, "x-toolpick-query": sent}
                 tasks.start_soon(
@@ -398,7 +398,7 @@ async def test_the_query_header_reaches_the_engine_as_text() -> None:
                 exchange = await served.engine.next()
                 exchange.reply(b"{}")
             served.engine.told.append(("query", exchange.header_query))
-    assert served.engine.told == [("query", "größer ☃"), ("query", " ok"), ("query", "x" * 8192)]
+    assert served.engine.told == [("query", "größer ☃"), ("query", " ok"), ("query", "☃")]
 
 
 async def test_twenty_sessions_are_served_at_once() -> None:
