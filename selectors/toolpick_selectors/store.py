@@ -13,6 +13,7 @@ import logging
 import sqlite3
 import threading
 import time
+import weakref
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -149,14 +150,20 @@ class VectorStore:
         """Run ``work``, and once more on a fresh file when this one proves damaged."""
         try:
             if self._connection is None:
-                self._connection = self._open(thorough=False)
+                self._connection = self._connected(thorough=False)
             return work(self._connection)
         except sqlite3.Error as error:
             if not vector_file.is_damage(error):
                 raise
         self._drop()
-        self._connection = self._open(thorough=True)
+        self._connection = self._connected(thorough=True)
         return work(self._connection)
+
+    def _connected(self, *, thorough: bool) -> sqlite3.Connection:
+        """Open the file; it is closed with this store, whether or not anybody says so."""
+        connection = self._open(thorough=thorough)
+        weakref.finalize(self, connection.close)
+        return connection
 
     def _open(self, *, thorough: bool) -> sqlite3.Connection:
         """Open the file, and put a fresh one in its place when it is damaged.

@@ -262,7 +262,7 @@ async def test_a_torn_answer_fails_its_request_at_once():
     assert scene.listener.heard == [("noise", torn)]
 
 
-DEEP = b'{"jsonrpc":"2.0","id":1,"result":{"a":' + b"[" * 5000 + b"]" * 5000 + b',"b":1}}'
+DEEP = b'{"jsonrpc":"2.0","id":1,"result":{"a":' + b"[" * 200_000 + b"]" * 200_000 + b',"b":1}}'
 
 
 async def test_an_answer_that_is_too_deep_fails_its_request_at_once():

@@ -95,6 +95,8 @@ class Link:
         self._wish = EraWish(settings, era, learnt if learnt is not None else {})
         self._restarts = Restarts(settings.start_timeout)
         self._life: Life | None = None
+        self._last_words: list[str] = []
+        """What stderr said at the end of the last life."""
         self._wire: AnyWire | None = None
         self._watched: set[str] = set()
         self._began = time.monotonic()
@@ -206,7 +208,8 @@ class Link:
         else:
             self._restarts.ended(now, now - self._began if up else 0.0)
         self.tried = self.tried or not at_probe
-        tail = self.stderr_tail
+        tail = stderr_tail(self._wire, self.settings.env.values())
+        self._last_words = tail or self._last_words
         last = f"; its last stderr line: {tail[-1]!r}" if tail and "stderr" not in reason else ""
         event = "again" if life.session_gone or at_probe else "lost" if up else "failed"
         level = logging.INFO if event == "again" else logging.WARNING
@@ -300,7 +303,7 @@ class Link:
     @property
     def stderr_tail(self) -> list[str]:
         """The last lines that the server wrote to stderr, values of its secrets masked."""
-        return stderr_tail(self._wire, self.settings.env.values())
+        return stderr_tail(self._wire, self.settings.env.values()) or self._last_words
 
     @property
     def next_start_in(self) -> float:
