@@ -344,6 +344,24 @@ anyio.run(main)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_a_model_that_is_opened_tells_nobody_and_leaves_nothing_in_the_home_folder(
+    folder, tmp_path
+):
+    script = """
+import sys
+from toolpick_selectors.contract import Tool
+from toolpick_selectors.embedders.fastembed import Fastembed
+from toolpick_selectors.registry import Parts
+print(Fastembed(model=sys.argv[1], parts=Parts()).embed_tools([Tool("a", "a")]).shape[0])
+"""
+    unset = ("ORT_DISABLE_TELEMETRY", "CI", "XDG_CACHE_HOME")
+    env = {name: value for name, value in os.environ.items() if name not in unset}
+    env["HOME"] = str(tmp_path)
+    command = [sys.executable, "-c", script, str(folder)]
+    done = subprocess.run(command, env=env, capture_output=True, timeout=50, check=False)
+    assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (0, b"1\n", [])
+
+
 def test_a_fetching_process_that_dies_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(downloading.sys, "executable", shutil.which("false"))
     with pytest.raises(DownloadError, match=r"the process that fetched it into .* ended early"):

@@ -69,7 +69,7 @@ class FastembedSource:
         """See ``Source.files``."""
         if self._path is not None:
             return None
-        known = {item["model"]: item for item in self._family().list_supported_models()}
+        known = {item["model"]: item for item in self._imported().list_supported_models()}
         for name, item in known.items():
             if name.lower() == self._model.lower() and item["sources"].get("hf"):
                 return Files(item["sources"]["hf"], (item["model_file"], *item["additional_files"]))
@@ -78,8 +78,7 @@ class FastembedSource:
 
     def open(self, folder: Path) -> Any:
         """See ``Source.open``."""
-        _silence()
-        family = self._family()
+        family = self._imported()
         if self._path is None:
             return family(
                 self._model, cache_dir=str(folder), threads=self._threads, local_files_only=True
@@ -96,6 +95,11 @@ class FastembedSource:
             specific_model_path=str(self._path),
             threads=self._threads,
         )
+
+    def _imported(self) -> Any:
+        """The class that opens models, without what its libraries would tell others."""
+        _silence()
+        return self._family()
 
 
 def local_folder(model: str) -> Path | None:
@@ -132,7 +136,13 @@ def _find_graph(folder: Path) -> str:
 
 
 def _silence() -> None:
-    """Keep fastembed from reporting on stderr what is reported in one line here."""
+    """Keep onnxruntime from reporting to its maker, and fastembed from reporting on stderr.
+
+    Since 1.29 onnxruntime does so from its import on, with an id that it leaves in the home folder:
+    only the environment keeps it from that. Who has set the variable is obeyed. What fastembed
+    would say is said here in one line.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     with suppress(ImportError):
         from loguru import logger
 
