@@ -1,13 +1,22 @@
-"""Stand-ins for what a test can't have for real: selectors that do as they are told."""
+"""Stand-ins for what a test can't have for real: selectors and servers that do as they are told."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
+from toolpick.config.settings import ServerSettings
+from toolpick.downstream.link import Owner, State
+from toolpick.errors import ServerError, ServerLost
+from toolpick.model import Snapshot
+from toolpick.wire.peer import Peer
 from toolpick_selectors import registry
 from toolpick_selectors.contract import Pick, Selection, SelectionContext, Tool
+
+if TYPE_CHECKING:
+    from toolpick.downstream.asking import Calls
 
 Ranking = Callable[[SelectionContext, Sequence[Tool]], Selection]
 
@@ -92,3 +101,51 @@ def install(monkeypatch: pytest.MonkeyPatch, selector: Any, kind: str = "fake") 
     monkeypatch.setattr(
         registry, "options", lambda wanted: ("minimum",) if wanted == kind else options(wanted)
     )
+
+
+class FakeLink:
+    """A server without a process: a test says what it lists, and calls of it fail."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self.settings = settings
+        self.name = settings.name
+        self.owners: list[Owner] = []
+        self.calls: Calls = {}
+        self.state = State.WAITING
+        self.snapshot: Snapshot | None = None
+        self.peer = self.greeted = None
+        self.problem = "it is a fake"
+        self.starts, self.started_in, self.list_age = 1, 0.0, 0.0
+        self.tried, self.coming = True, False
+
+    def lists(self, *names: str) -> None:
+        """Come up with these tools, or change to them."""
+        definition = {"inputSchema": {"type": "object"}}
+        tools = [msgspec.json.encode({"name": name, **definition}) for name in names]
+        self.state = State.UP
+        self._now(Snapshot(tools=tuple(tools)))
+
+    def vanishes(self) -> None:
+        """Go down for so long that its tools are gone."""
+        self.state = State.WAITING
+        self._now(None)
+
+    def _now(self, snapshot: Snapshot | None) -> None:
+        self.snapshot = snapshot
+        for owner in list(self.owners):
+            owner.link_changed(self)  # type: ignore[arg-type]
+
+    def adopt(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    async def usable(self, seconds: float) -> Peer:
+        raise self.unavailable()
+
+    def unavailable(self) -> ServerError:
+        return ServerLost(self.name, "is a fake")
+
+    async def settled(self) -> None:
+        return
+
+    async def stop(self) -> None:
+        return
