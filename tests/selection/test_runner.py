@@ -267,3 +267,19 @@ async def test_a_failure_to_index_harms_nobody(
         "selector=fake note=\"selector 'fake' can't index tools: ZeroDivisionError\"",
         "selector=fake note='no'",
     )
+
+
+async def test_what_a_selector_holds_open_is_closed(monkeypatch: pytest.MonkeyPatch):
+    closed = []
+
+    class Open:
+        async def aclose(self) -> None:
+            closed.append(True)
+
+    runner = Runner("static", {}, 5)
+    await runner.aclose()
+    monkeypatch.setattr(runner, "_build", Open)
+    await runner.selector()
+    await runner.aclose()
+
+    assert closed == [True]

@@ -74,6 +74,10 @@ class Selections:
             progress=lambda line: log.info("note=%r", line),
         )
 
+    async def aclose(self) -> None:
+        """Close what the selector holds open."""
+        await self._runner.aclose()
+
     async def check(self) -> None:
         """Build the selector.
 

@@ -128,6 +128,12 @@ class Runner:
             await anyio.sleep(again)
             again = await index()
 
+    async def aclose(self) -> None:
+        """Let the selector close what it holds open, if it was built and holds anything."""
+        close = getattr(self._selector, "aclose", None)
+        if close is not None:
+            await close()
+
     async def select(
         self,
         query: str,
