@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from toolpick.catalog.depth import cut_deep
 from toolpick.catalog.schemas import UnusableSchema, certain_type, mend_schema
 
 KEYS = st.sampled_from(
@@ -33,6 +34,10 @@ JSON = st.recursive(
         ({"properties": None, "default": None}, {"default": None}),
         ({"properties": {"q": {"required": True}}}, {"properties": {"q": {}}, "required": ["q"]}),
         ({"properties": {"q": {"required": False}}}, {"properties": {"q": {}}}),
+        (
+            {"required": ["a"], "properties": {"q": {"required": True}, "a": {"required": True}}},
+            {"required": ["a", "q"], "properties": {"q": {}, "a": {}}},
+        ),
         ({"required": "q"}, {"required": ["q"]}),
         ({"required": True}, {}),
         ({"items": [{"type": "list"}, True]}, {"items": [{"type": "array"}, True]}),
@@ -113,3 +118,34 @@ def test_a_mended_schema_needs_no_mending_and_has_only_types_that_exist(schema):
 @given(st.sampled_from(["int", "Bool", " text ", "DICT", "None", "List", "double"]))
 def test_certain_types_are_types_that_a_validator_knows(word):
     Draft202012Validator.check_schema({"type": certain_type(word)})
+
+
+@pytest.mark.parametrize(
+    ("value", "levels", "left"),
+    [
+        ({"a": {"b": 1}}, 2, None),
+        ({"a": {"b": 1}}, 1, {"a": {}}),
+        ({"a": {"b": {"c": 1}, "d": 1}}, 2, {"a": {"b": {}, "d": 1}}),
+        ({"anyOf": [{"a": {"b": 1}}, True]}, 1, {"anyOf": [{}, True]}),
+        ([[[1], 2]], 1, [[[], 2]]),
+        ({"a": {}, "b": [], "c": [[], {}]}, 1, None),
+    ],
+)
+def test_what_is_too_deep_is_emptied(value, levels, left):
+    before = copy.deepcopy(value)
+
+    assert cut_deep(value, levels) is (left is not None)
+
+    assert value == (before if left is None else left)
+
+
+def test_remarks_on_deep_places_and_long_names_stay_short():
+    schema = leaf = {}
+    for _ in range(50):
+        leaf["properties"] = {"n" * 1_000: {}}
+        [leaf] = leaf["properties"].values()
+    leaf["type"] = "int"
+
+    [note] = mend_schema(schema, "inputSchema")
+
+    assert len(note) < 1_000

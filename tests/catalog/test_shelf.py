@@ -8,6 +8,7 @@ from tests.catalog.shelves import encoded, listed, shelf, snapshot, tool
 
 from toolpick.catalog import Rules, Shelf, Snapshot, legacy_form, settle, shelve
 from toolpick.catalog.definitions import RESOURCE_FIELDS, TOOL_FIELDS
+from toolpick.catalog.depth import LEVELS
 from toolpick.model import ToolEntry
 
 FIELDS = st.sampled_from(
@@ -339,3 +340,59 @@ def test_a_definition_without_output_schema_is_the_same_for_older_clients():
     for description in ("plain", 'says "outputSchema"', '"outputSchema"'):
         raw = json.dumps({**tool("t", description), "_meta": {"outputSchema": 1}}).encode()
         assert legacy_form(raw) is raw
+
+
+def deep(levels, inner="{}"):
+    """The JSON of a schema with so many objects inside each other."""
+    return '{"type":"object","properties":{"a":' * levels + inner + "}}" * levels
+
+
+def test_a_schema_that_is_too_deep_for_clients_is_cut_and_its_tool_stays_usable():
+    raw = b'{"name":"deep","inputSchema":%b}' % deep(400).encode()
+
+    [entry] = shelve(Rules("s", "s"), Snapshot((raw,))).tools
+
+    levels = 2
+    node = json.loads(entry.raw)["inputSchema"]
+    while node:
+        assert node["type"] == "object"
+        node, levels = node["properties"]["a"], levels + 2
+    assert levels == 92 < LEVELS
+
+
+def test_what_was_cut_is_remarked_on():
+    raw = b'{"name":"deep","inputSchema":{"type":"object"},"_meta":%b}' % deep(100).encode()
+
+    made = shelve(Rules("s", "s"), Snapshot((raw,)))
+
+    assert made.remarks == ("s: tool 'deep': _meta is nested more than 100 levels deep; cut there",)
+
+
+def test_a_definition_of_many_small_parts_is_not_deep():
+    many = {f"p{number}": {"enum": [["a"], {"b": []}]} for number in range(200)}
+    made = shelf("s", tool("wide", inputSchema={"type": "object", "properties": many}))
+
+    assert made.remarks == ()
+    assert listed(made.tools)[0]["inputSchema"]["properties"] == many
+
+
+def test_remarks_on_one_definition_and_on_one_list_are_counted_once_they_are_many():
+    nulls = {f"p{number}": {"description": None} for number in range(9)}
+    [*told, last] = shelf(
+        "s", tool("wide", inputSchema={"type": "object", "properties": nulls})
+    ).remarks
+
+    assert len(told) == 5
+    assert last == "s: tool 'wide': 4 more changes like these"
+
+    remarks = shelf("s", *[None] * 1_234).remarks
+
+    assert (len(remarks), remarks[-1]) == (1_001, "s: 234 more remarks like these")
+
+
+def test_numbers_beyond_what_python_knows_do_not_hinder_the_order_of_fields():
+    one = b'{"name":"t","inputSchema":{"type":"object","maximum":1e999,"minimum":-1.50}}'
+    two = b'{"name":"t","inputSchema":{"minimum":-1.50,"maximum":1e999,"type":"object"}}'
+    before, after = (shelve(Rules("s", "s"), Snapshot((raw,))) for raw in (one, two))
+
+    assert settle(before, after).tools == before.tools

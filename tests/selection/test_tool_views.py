@@ -7,7 +7,7 @@ import pytest
 
 from toolpick.model import ToolEntry
 from toolpick.selection import ToolViews
-from toolpick.selection.tools import DESCRIPTION_ROOM, view
+from toolpick.selection.tools import DESCRIPTION_ROOM, PARAMETER_ROOM, PARAMETERS, view
 from toolpick_selectors.contract import Parameter, Tool
 
 
@@ -48,6 +48,14 @@ def test_a_definition_that_can_not_be_read_is_known_by_its_name() -> None:
 
 def test_a_long_description_is_cut() -> None:
     assert len(view(entry({"description": "x" * 30_000})).description) == DESCRIPTION_ROOM
+
+
+def test_parameters_without_end_are_cut() -> None:
+    properties = {f"{number}" + "n" * 2_000: {"description": "d" * 2_000} for number in range(500)}
+    parameters = view(entry({"inputSchema": {"properties": properties}})).parameters
+
+    assert len(parameters) == PARAMETERS
+    assert parameters[7] == Parameter("7" + "n" * (PARAMETER_ROOM - 1), "d" * PARAMETER_ROOM)
 
 
 def test_a_view_is_made_anew_only_where_its_definition_changed() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from toolpick.catalog.depth import LEVELS, cut_deep
 from toolpick.catalog.flat import flatten, needs_flattening
 from toolpick.catalog.schemas import Schema, UnusableSchema, mend_schema, say
 
@@ -93,6 +94,28 @@ def read_definition(raw: bytes) -> Definition:
     if b"\n" in raw or b"\r" in raw:  # a line is a message on stdio
         raw = msgspec.json.format(raw, indent=-1)
     return Definition(tree, _FIELDS.decode(raw), notes)
+
+
+def cut_to_depth(definition: Definition) -> None:
+    """Empty what is nested more deeply than clients can read."""
+    written = map(bytes, definition.fields.values())
+    if sum(raw.count(b"{") + raw.count(b"[") for raw in written) <= LEVELS:
+        return
+    for key, value in definition.tree.items():
+        if isinstance(value, (dict, list)) and cut_deep(value, LEVELS - 1):
+            definition.put(key, value)
+            definition.notes.append(f"{key} is nested more than {LEVELS} levels deep; cut there")
+
+
+def same(raw: bytes, other: bytes) -> bool:
+    """Whether two definitions differ at most in the order of nested fields."""
+    if len(raw) != len(other):
+        return False
+    return raw == other or _in_order(raw) == _in_order(other)
+
+
+def _in_order(raw: bytes) -> bytes:
+    return msgspec.json.encode(_TREE.decode(raw), order="sorted")
 
 
 def mend_tool(tool: Definition, flat: bool) -> None:

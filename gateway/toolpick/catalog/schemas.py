@@ -9,8 +9,13 @@ Walks with a stack of its own, so no depth of nesting can exhaust Python's.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
+SCHEMA_LEVELS = 45
+"""Deepest nesting of schemas in a schema; each takes two levels of JSON (see ``depth``)."""
+PLACE = 200
+"""Characters of a place after which no more is added to it."""
 TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
 
 _WORDS = {
@@ -64,6 +69,15 @@ class UnusableSchema(Exception):
     """A schema whose meaning is not certain; the message says where and what."""
 
 
+@dataclass(slots=True)
+class _Walk:
+    """What is still to be visited: a schema, its place, and how many it lies in."""
+
+    stack: list[tuple[Schema, str, int]]
+    notes: list[str] = field(default_factory=list)
+    level: int = 0
+
+
 def mend_schema(schema: Schema, place: str) -> list[str]:
     """Mend a schema in place and say what was done, one phrase each; none when nothing was.
 
@@ -72,18 +86,17 @@ def mend_schema(schema: Schema, place: str) -> list[str]:
     Raises:
         UnusableSchema: something in it has no certain meaning.
     """
-    notes: list[str] = []
-    stack = [(schema, place)]
-    while stack:
-        node, path = stack.pop()
-        _drop_nulls(node, path, notes)
-        _mend_type(node, path, notes)
-        _mend_bounds(node, path, notes)
-        _mend_maps(node, path, notes, stack)
-        _mend_singles(node, path, notes, stack)
-        _mend_lists(node, path, notes, stack)
-        _mend_required(node, path, notes)
-    return notes
+    walk = _Walk([(schema, place, 1)])
+    while walk.stack:
+        node, path, walk.level = walk.stack.pop()
+        _drop_nulls(node, path, walk.notes)
+        _mend_type(node, path, walk.notes)
+        _mend_bounds(node, path, walk.notes)
+        _mend_maps(node, path, walk)
+        _mend_singles(node, path, walk)
+        _mend_lists(node, path, walk)
+        _mend_required(node, path, walk.notes)
+    return walk.notes
 
 
 def certain_type(word: object) -> str | None:
@@ -145,50 +158,52 @@ def _mend_bounds(node: Schema, path: str, notes: list[str]) -> None:
             notes.append(f"{path}.{exclusive} {strict!r} rewritten from draft 4")
 
 
-def _mend_maps(node: Schema, path: str, notes: list[str], stack: list[tuple[Schema, str]]) -> None:
+def _mend_maps(node: Schema, path: str, walk: _Walk) -> None:
     for key in _MAPS:
         if key not in node:
             continue
         if node[key] == []:  # how PHP writes an empty object
             node[key] = {}
-            notes.append(f"{path}.{key} [] listed as {{}}")
+            walk.notes.append(f"{path}.{key} [] listed as {{}}")
         children = node[key]
         if not isinstance(children, dict):
             raise UnusableSchema(f"{path}.{key} is {say(children)}, not an object")
+        if key == "properties":
+            _hoist_required(node, children, path, walk.notes)
         for name, child in children.items():
             if key == "dependencies" and isinstance(child, list):
                 continue
-            if key == "properties" and isinstance(child, dict):
-                _hoist_required(node, name, child, path, notes)
-            children[name] = _sub(child, f"{path}.{key}.{name}", notes, stack)
+            children[name] = _sub(child, _below(path, f".{key}.{name}"), walk)
 
 
-def _hoist_required(node: Schema, name: str, child: Schema, path: str, notes: list[str]) -> None:
+def _hoist_required(node: Schema, children: Schema, path: str, notes: list[str]) -> None:
     """Draft 3 said ``required: true`` at the property."""
-    if not isinstance(child.get("required"), bool):
-        return
-    required = child.pop("required")
-    names = node.setdefault("required", []) if required else []
-    if isinstance(names, list) and required and name not in names:
-        names.append(name)
-    notes.append(f"{path}.properties.{name}.required {required!r} moved to {path}.required")
+    required: list[str] = []
+    for name, child in children.items():
+        if isinstance(child, dict) and isinstance(child.get("required"), bool):
+            flag = child.pop("required")
+            required += [name] if flag else []
+            place = _below(path, f".properties.{name}")
+            notes.append(f"{place}.required {flag!r} moved to {path}.required")
+    names = node.setdefault("required", []) if required else None
+    if isinstance(names, list):
+        known = {name for name in names if isinstance(name, str)}
+        names.extend(name for name in required if name not in known)
 
 
-def _mend_singles(
-    node: Schema, path: str, notes: list[str], stack: list[tuple[Schema, str]]
-) -> None:
+def _mend_singles(node: Schema, path: str, walk: _Walk) -> None:
     for key in _SINGLES:
         if key not in node or isinstance(node[key], bool):
             continue
         child = node[key]
         if key == "items" and isinstance(child, list):
             for index, item in enumerate(child):
-                child[index] = _sub(item, f"{path}.items[{index}]", notes, stack)
+                child[index] = _sub(item, _below(path, f".items[{index}]"), walk)
         else:
-            node[key] = _sub(child, f"{path}.{key}", notes, stack)
+            node[key] = _sub(child, _below(path, f".{key}"), walk)
 
 
-def _mend_lists(node: Schema, path: str, notes: list[str], stack: list[tuple[Schema, str]]) -> None:
+def _mend_lists(node: Schema, path: str, walk: _Walk) -> None:
     for key in _LISTS:
         if key not in node:
             continue
@@ -197,24 +212,34 @@ def _mend_lists(node: Schema, path: str, notes: list[str], stack: list[tuple[Sch
             raise UnusableSchema(f"{path}.{key} is {say(branches)}, not a list")
         if not branches:
             del node[key]
-            notes.append(f"{path}.{key} is empty; left out")
+            walk.notes.append(f"{path}.{key} is empty; left out")
         for index, branch in enumerate(branches):
-            branches[index] = _sub(branch, f"{path}.{key}[{index}]", notes, stack)
+            branches[index] = _sub(branch, _below(path, f".{key}[{index}]"), walk)
 
 
-def _sub(child: Any, path: str, notes: list[str], stack: list[tuple[Schema, str]]) -> Any:
+def _below(path: str, step: str) -> str:
+    """The place of something inside another; what is deep or has a long name is not told whole."""
+    if len(path) > PLACE:
+        return path
+    return f"{path}{step}" if len(step) <= PLACE else f"{path}{step[:PLACE]}…"
+
+
+def _sub(child: Any, path: str, walk: _Walk) -> Any:
     """A sub-schema, mended if need be and put on the stack to be walked."""
     if isinstance(child, bool):
         return child
     if child is None or child == []:
-        notes.append(f"{path} is {'null' if child is None else '[]'}; listed as {{}}")
+        walk.notes.append(f"{path} is {'null' if child is None else '[]'}; listed as {{}}")
         return {}
     if isinstance(child, str) and (kind := certain_type(child)) is not None:
-        notes.append(f"{path} {say(child)} listed as a schema of that type")
+        walk.notes.append(f"{path} {say(child)} listed as a schema of that type")
         return {"type": kind} if kind else {}
     if not isinstance(child, dict):
         raise UnusableSchema(f"{path} is {say(child)}, not a schema")
-    stack.append((child, path))
+    if walk.level == SCHEMA_LEVELS and child:
+        walk.notes.append(f"{path} is nested too deeply; listed as {{}}")
+        return {}
+    walk.stack.append((child, path, walk.level + 1))
     return child
 
 

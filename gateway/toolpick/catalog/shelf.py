@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from toolpick.catalog.definitions import (
     PROMPT_FIELDS,
     RESOURCE_FIELDS,
     TOOL_FIELDS,
     Definition,
     UnusableDefinition,
+    cut_to_depth,
     mend_prompt,
     mend_resource,
     mend_tool,
     read_definition,
+    same,
 )
 from toolpick.catalog.filters import allowed
 from toolpick.catalog.names import assign_names, was_changed
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 SHOWN = 256
 """Most characters of an original name that a title or a description carries."""
+REMARKS = 1_000
+"""Most remarks on one list; of more, only how many they are is told."""
+NOTES = 5
+"""Most remarks on one definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +93,15 @@ def shelve(rules: Rules, snapshot: Snapshot) -> Shelf:
         tuple(PromptEntry(rules.server, *entry) for entry in _named(rules, prompts, PROMPT_FIELDS)),
         _located(rules, note, "resource", snapshot.resources),
         _located(rules, note, "template", snapshot.templates),
-        tuple(remarks),
+        _bounded(rules.server, remarks),
         unmatched,
     )
+
+
+def _bounded(server: str, remarks: list[str]) -> tuple[str, ...]:
+    if len(remarks) <= REMARKS:
+        return tuple(remarks)
+    return (*remarks[:REMARKS], f"{server}: {len(remarks) - REMARKS} more remarks like these")
 
 
 def settle(old: Shelf, new: Shelf) -> Shelf:
@@ -106,13 +116,8 @@ def settle(old: Shelf, new: Shelf) -> Shelf:
 
 
 def _settled(old: ToolEntry | None, new: ToolEntry) -> ToolEntry:
-    if old is None or old.exposed != new.exposed or len(old.raw) != len(new.raw):
-        return new
-    return old if old.raw == new.raw or _sorted(old.raw) == _sorted(new.raw) else new
-
-
-def _sorted(raw: bytes) -> bytes:
-    return msgspec.json.encode(msgspec.json.decode(raw), order="sorted")
+    unchanged = old is not None and old.exposed == new.exposed and same(old.raw, new.raw)
+    return old if old is not None and unchanged else new
 
 
 class _Noter:
@@ -157,12 +162,15 @@ class _Noter:
             place = f"{kind} {name!r:.80}"
             try:
                 mend(definition)
+                cut_to_depth(definition)
             except (UnusableDefinition, RecursionError) as error:
                 why = "it is nested too deeply" if isinstance(error, RecursionError) else error
                 self.say(f"{place}: left out, since {why}")
                 continue
-            for what in definition.notes:
+            for what in definition.notes[:NOTES]:
                 self.say(f"{place}: {what}")
+            if len(definition.notes) > NOTES:
+                self.say(f"{place}: {len(definition.notes) - NOTES} more changes like these")
             kept.append((name, definition))
         return kept
 

@@ -23,6 +23,7 @@ from toolpick.engine.parking import Parking
 from toolpick.engine.pool import Pool
 from toolpick.engine.profile import profile_of
 from toolpick.engine.prompts import Prompts
+from toolpick.engine.remarks import Remarks
 from toolpick.engine.reports import Reports
 from toolpick.engine.resources import Resources
 from toolpick.engine.session import Session, client_info
@@ -85,7 +86,7 @@ class Engine:
         self._reports: dict[int, Reports] = {}
         self._shared: dict[str, Link] = {}
         self._learnt: dict[str, Era] = {}
-        self._remarked: set[str] = set()
+        self._remarks = Remarks()
         self._made: dict[Rules, tuple[Snapshot, Shelf]] = {}
         self._guard = Guard()
         self._tasks: anyio.abc.TaskGroup = anyio.create_task_group()
@@ -142,6 +143,7 @@ class Engine:
                 for link in self._shared.values():
                     group.start_soon(link.stop)
             self._guard.close()
+            await self.turns.selections.aclose()
         self._tasks.cancel_scope.cancel()
         return await self._tasks.__aexit__(kind, error, trace)
 
@@ -218,7 +220,7 @@ class Engine:
                 links.append(self._shared[server.name])
             else:
                 links.append(self._new_link(server, era, version, capabilities))
-        return Pool(links, self.settings.gateway, profile, self._remark, self._made)
+        return Pool(links, self.settings.gateway, profile, self._remarks, self._made)
 
     def _new_link(self, server: Any, era: Era, version: str, capabilities: bytes) -> Link:
         link = Link(
@@ -233,12 +235,6 @@ class Engine:
         )
         self._tasks.start_soon(link.run)
         return link
-
-    def _remark(self, what: str) -> bool:
-        """Whether a remark about the catalog was not made before."""
-        new = what not in self._remarked
-        self._remarked.add(what)
-        return new
 
     def fail_required(self, link: Link) -> None:
         """A required server could not be started: the gateway should not go on."""

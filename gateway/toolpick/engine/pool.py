@@ -6,7 +6,6 @@ joined.
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from toolpick.config.settings import GatewaySettings, ServerSettings
     from toolpick.downstream.link import Link
     from toolpick.engine.profile import Profile
-
-log = logging.getLogger("toolpick.catalog")
+    from toolpick.engine.remarks import Remarks
 
 
 class Reporter(Protocol):
@@ -63,10 +61,10 @@ class Pool:
         links: list[Link],
         gateway: GatewaySettings,
         profile: Profile,
-        remarked: Callable[[str], bool],
+        remarks: Remarks,
         made: dict[Rules, tuple[Snapshot, Shelf]],
     ) -> None:
-        """``links`` in the order of the settings; ``remarked`` tells whether a remark is new.
+        """``links`` in the order of the settings.
 
         Tools that ``profile`` does not allow get into no generation. ``made`` has the last shelf
         of each server, for all pools: sessions that are listed the same hold it once.
@@ -80,7 +78,7 @@ class Pool:
         self._states: dict[str, tuple[State, int]] = {}
         self._made = made
         self._before: dict[str, Shelf] = {}
-        self._remarked = remarked
+        self._remarks = remarks
         self._changed = anyio.Event()
         for link in links:
             link.owners.append(self)
@@ -173,9 +171,7 @@ class Pool:
         ]
         old = self.generation
         self.generation = merge(old.number + 1, shelves, old)
-        for remark in (*self.generation.remarks, *self.generation.collisions):
-            if self._remarked(remark):
-                log.warning("note=%r", remark)
+        self._remarks.make((*self.generation.remarks, *self.generation.collisions))
         difference = diff(old, self.generation)
         if self.reporter is not None and difference:
             self.reporter.catalog_changed(difference)

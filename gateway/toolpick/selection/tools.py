@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION_ROOM = 20_000
 """Most characters of a description that a selector sees."""
+PARAMETERS = 300
+"""Most parameters of a tool that a selector sees."""
+PARAMETER_ROOM = 1_000
+"""Most characters of a parameter's name or description that it sees."""
 
 
 class _Shown(msgspec.Struct):
@@ -70,9 +75,13 @@ def _parameters(schema: Any) -> list[Parameter]:
     if not isinstance(properties, dict):
         return []
     return [
-        Parameter(name, _text(child.get("description")) if isinstance(child, dict) else "")
-        for name, child in properties.items()
+        Parameter(name[:PARAMETER_ROOM], _described(child))
+        for name, child in islice(properties.items(), PARAMETERS)
     ]
+
+
+def _described(child: Any) -> str:
+    return _text(child.get("description"))[:PARAMETER_ROOM] if isinstance(child, dict) else ""
 
 
 def _text(value: Any) -> str:

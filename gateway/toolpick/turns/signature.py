@@ -41,9 +41,10 @@ def signature(schema: Schema, room: int = 400) -> str:
 def arguments(root: Schema) -> list[tuple[str, Any, bool]]:
     """Name, schema and whether it is required, for each argument; required ones first."""
     properties = root.get("properties")
-    required = root.get("required", ())
     if not isinstance(properties, dict):
         return []
+    names = root.get("required")
+    required = {name for name in names if isinstance(name, str)} if isinstance(names, list) else ()
     listed = [(name, child, name in required) for name, child in properties.items()]
     return sorted(listed, key=lambda argument: not argument[2])
 
