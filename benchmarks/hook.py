@@ -24,6 +24,10 @@ from typing import Any
 from programs import toolpick
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "gateway"))
+
+from synthetic import NOUNS, VERBS  # noqa: E402
+
 HELD, ALONE, MORE = 120.0, 100.0, 0.5
 """Targets in ms: a hook, one without a gateway, what a turn's list takes beyond a full one."""
 PROMPTS = (
@@ -48,6 +52,7 @@ class Client:
                 stderr=log,
                 env=environ,
             )
+        self.changes = 0
         self._number = 0
         self._lock = threading.Lock()
         self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
@@ -82,6 +87,7 @@ class Client:
         for line in self.process.stdout:
             message = json.loads(line)
             if message.get("method") == "notifications/tools/list_changed":
+                self.changes += 1
                 self._ask("tools/list", {})
             elif "id" in message:
                 self._answers.put(message)
@@ -125,6 +131,18 @@ def held_up(folder: Path, event: str, runs: int) -> list[float]:
     return [hook(folder, event, f"{PROMPTS[n % 5]} {n}")[0] for n in range(runs)]
 
 
+def following(folder: Path, client: Client, runs: int) -> tuple[list[float], list[float]]:
+    """Milliseconds of hooks that changed the list, and of those that did not."""
+    changed: list[float] = []
+    kept: list[float] = []
+    for number in range(runs):
+        before = client.changes
+        prompt = f"{PROMPTS[number % 5]} {VERBS[number % 9]} {NOUNS[number * 2 % 9]}"
+        spent, _ = hook(folder, "BeforeAgent", prompt)
+        (changed if client.changes > before else kept).append(spent)
+    return changed, kept
+
+
 def listing(client: Client, runs: int) -> float:
     """Median milliseconds of a list."""
     spent = []
@@ -145,10 +163,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows.append(("no gateway", held_up(folder, "BeforeAgent", given.runs), ALONE))
-        with gateway(folder, "turn", given.selector, "gemini-cli-mcp-client") as client:
+        # a client that lists again, but takes no context: its list follows every prompt
+        with gateway(folder, "turn", given.selector, "opencode") as client:
             first = [hook(folder, "BeforeAgent", "merge two branches")[0]]
             rows.append(("first prompt, list changed", first, 0))
-            rows.append(("list changed", held_up(folder, "BeforeAgent", given.runs), HELD))
+            changed, kept = following(folder, client, given.runs)
+            rows.append((f"list changed, {len(changed)} times", changed, HELD))
+            rows.append((f"list kept, {len(kept)} times", kept, HELD))
             turn = listing(client, 200)
         with gateway(folder, "search", given.selector, "codex-mcp-client"):
             first = [hook(folder, "UserPromptSubmit", "merge two branches")[0]]
@@ -158,6 +179,8 @@ def main() -> int:
             full = listing(client, 200)
     missed = turn - full > MORE
     for label, spent, target in rows:
+        if not spent:
+            continue
         p50, p90 = statistics.median(spent), sorted(spent)[int(0.9 * (len(spent) - 1))]
         missed |= bool(target) and p50 > target
         print(f"{label:28} p50 {p50:6.1f} ms  p90 {p90:6.1f} ms", f"({target:g})" if target else "")
