@@ -1,5 +1,7 @@
 """However the gateway ends, nothing that it started lives on."""
 
+import contextlib
+import http.client
 import json
 import os
 import signal
@@ -22,6 +24,19 @@ for line in sys.stdin:
     gateway.stdin.write(line.encode())
     gateway.stdin.flush()
 """
+
+GREETING = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+).encode()
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and sessions")
 
@@ -91,14 +106,8 @@ def start() -> Iterator[Callable[..., Process]]:
 
 def initialize(process: Process) -> None:
     """Greet the gateway, which starts its servers."""
-    params = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     assert process.stdin is not None
-    process.stdin.write(json.dumps(request).encode() + b"\n")
+    process.stdin.write(GREETING + b"\n")
     process.stdin.flush()
 
 
@@ -173,9 +182,14 @@ def test_a_gateway_over_http_takes_everything_with_it(
 
 def post(port: int) -> None:
     """Open a session, which starts its servers."""
-    from tests.raw_client import Http
-
-    Http(port, modern=False).open()
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    with contextlib.closing(client):
+        kinds = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
+        client.request("POST", "/mcp", GREETING, kinds)
+        assert client.getresponse().status == 200
 
 
 def test_a_server_that_is_started_again_leaves_nothing_of_its_first_life(
