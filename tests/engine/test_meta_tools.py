@@ -368,7 +368,7 @@ async def test_a_stub_stays_one_for_a_modern_client_and_explains_itself_once() -
 
 
 @both
-async def test_a_stubs_answer_that_is_no_object_still_arrives(era: str) -> None:
+async def test_a_stubs_answer_that_is_no_object_is_an_error_that_names_the_server(era: str) -> None:
     puppet = server(eras=(era,))
 
     async def odd(asked: Asked) -> Message:
@@ -383,7 +383,7 @@ async def test_a_stubs_answer_that_is_no_object_still_arrives(era: str) -> None:
             client.send("tools/call", called("files__read", {"path": "/a"}))
         )
 
-        assert answer["result"] == 5
+        assert answer["error"]["data"] == {"server": "files"}
 
 
 # -- enforce = "selected"
