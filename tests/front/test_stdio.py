@@ -8,6 +8,8 @@ import pytest
 from tests.engine.puppets import META, Asked, Message, Puppet, text, tool
 from tests.engine.scene import Client, Gateway, called, gateway, greeting
 
+from toolpick.front.stdio import may_be_missed
+
 
 async def silent_client(scene: Gateway, era: str = "legacy") -> Client:
     """A client that has not said anything yet."""
@@ -228,3 +230,20 @@ async def test_a_gateway_that_goes_down_answers_what_is_open() -> None:
     answer = next(message for message in client.heard if message.get("id") == id)
     assert answer["error"] == {"code": -32603, "message": "toolpick is shutting down"}
     assert puppet.connection.lost.is_set()
+
+
+@pytest.mark.parametrize(
+    ("frame", "missable"),
+    [
+        (b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}', True),
+        (b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}', True),
+        (b'{"jsonrpc":"2.0","method":"something/else"}', True),
+        (b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}', False),
+        (b'{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{}}', False),
+        (b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}', False),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping"}', False),
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}', False),
+    ],
+)
+def test_a_slow_client_misses_only_what_changes_nothing(frame: bytes, missable: bool) -> None:
+    assert may_be_missed(frame) is missable

@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from tests.engine.puppets import Asked, Message, Puppet, Silence, tool
+from tests.engine.puppets import Asked, Message, Puppet, Silence, text, tool
 from tests.engine.scene import called, gateway
 from tests.wire.raw_http import Asked as Request
 from tests.wire.raw_http import serving
@@ -135,3 +135,185 @@ async def test_a_search_does_not_wait_for_the_pauses_of_a_restless_server(
             await link.refresh()
 
         assert list(scene.engine.sessions[0].pool.generation.tools) == ["odd__later"]
+
+
+# -- what callers get whatever comes back
+
+
+@pytest.mark.parametrize("client_era", ["legacy", "modern"])
+@pytest.mark.parametrize("result", [b"null", b'"done"', b"[1]", b"true", b"17"])
+async def test_a_result_that_is_no_object_is_an_error(client_era: str, result: bytes) -> None:
+    puppet = odd()
+    await answers_raw(puppet, "tools/call", result)
+    async with gateway(puppet) as scene:
+        client = await scene.client(client_era)
+
+        error = await client.fails("tools/call", called("odd__echo"))
+
+        assert error == {
+            "code": -32603,
+            "message": "server 'odd' answered tools/call with a result that is no object",
+            "data": {"server": "odd"},
+        }
+
+
+async def test_a_result_that_toolpick_trips_over_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def trip(*_: object) -> bytes:
+        raise RecursionError
+
+    monkeypatch.setattr("toolpick.engine.tools.rewrite_links", trip)
+    async with gateway(odd()) as scene:
+        client = await scene.client()
+
+        error = await client.fails("tools/call", called("odd__echo"))
+
+        what = "answered tools/call with something that toolpick can't handle"
+        assert error["message"] == f"server 'odd' {what}"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (b'"boom"', {"code": -32603, "message": "boom"}),
+        (b"{}", {"code": -32603, "message": "the server gave no reason"}),
+        (b'{"code":-7,"message":"m","data":{"n":1.0}}', {"code": -7, "message": "m"}),
+    ],
+)
+async def test_an_error_of_any_shape_reaches_the_client_as_one(error: bytes, told: Message) -> None:
+    puppet = odd()
+
+    async def answer(asked: Asked) -> Message:
+        await asked.connection.line(b'{"jsonrpc":"2.0","id":%d,"error":%b}' % (asked.id, error))
+        raise Silence
+
+    puppet.on["tools/call"] = answer
+    async with gateway(puppet) as scene:
+        client = await scene.client()
+
+        heard = await client.fails("tools/call", called("odd__echo"))
+
+        assert {key: heard[key] for key in ("code", "message")} == told
+
+
+async def test_one_tool_that_is_nested_without_end_takes_no_other_with_it() -> None:
+    puppet = odd()
+    deep = b'{"type":"object","properties":{"a":' * 2_000 + b"{}" + b"}}" * 2_000
+    tools = b'{"tools":[{"name":"deep","inputSchema":%b},{"name":"echo","inputSchema":{}}]}' % deep
+    await answers_raw(puppet, "tools/list", tools)
+    async with gateway(puppet) as scene:
+        client = await scene.client()
+
+        assert await client.tools() == ["odd__deep", "odd__echo"]
+        assert await client.says("odd__deep") == "deep was called"
+
+
+# -- servers that say nothing more
+
+
+async def test_a_server_that_hangs_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    puppet = odd(timeout=0.1, start_timeout=0.1)
+    hung = True
+
+    async def hang(asked: Asked) -> Message:
+        if hung:
+            raise Silence
+        return text("well again")
+
+    puppet.on["tools/call"] = puppet.on["ping"] = hang
+    monkeypatch.setattr(schedule, "DELAYS", (0.01,))
+    async with gateway(puppet) as scene:
+        client = await scene.client()
+        error = await client.fails("tools/call", called("odd__echo"))
+        assert error["message"] == "server 'odd' did not answer tools/call within 0.1 s"
+
+        await puppet.lives(2)
+
+        hung = False
+        await scene.settled()
+        assert await client.says("odd__echo") == "well again"
+
+
+async def test_a_server_that_is_slow_but_there_is_left_alone() -> None:
+    puppet = odd(timeout=0.1, start_timeout=0.1)
+
+    async def silence(asked: Asked) -> Message:
+        raise Silence
+
+    puppet.on["tools/call"] = silence
+    async with gateway(puppet) as scene:
+        client = await scene.client()
+        for count in range(1, 3):
+            await client.fails("tools/call", called("odd__echo"))
+            await puppet.hears("ping", count=count)
+
+        assert len(puppet.connections) == 1
+
+
+async def test_a_server_that_waits_for_an_answer_of_its_client_is_left_alone() -> None:
+    puppet = odd(tool("ask"), tool("hang"), timeout=0.1, start_timeout=0.1)
+
+    async def asks(asked: Asked) -> Message:
+        if asked.params["name"] == "hang":
+            raise Silence
+        answer = await asked.ask("sampling/createMessage")
+        return text(str(answer["result"]))
+
+    async def silence(asked: Asked) -> Message:
+        raise Silence
+
+    puppet.on["tools/call"] = asks
+    puppet.on["ping"] = silence
+    async with gateway(puppet) as scene:
+        client = await scene.client(sampling={})
+        first = client.send("tools/call", called("odd__ask"))
+        question = await client.question("sampling/createMessage")
+        await client.fails("tools/call", called("odd__hang"))
+        await puppet.hears(
+            "notifications/cancelled", lambda m: m["params"]["reason"] == "timeout", 2
+        )
+
+        client.reply(question, {"yes": 1})
+
+        assert (await client.result(first))["content"][0]["text"] == "{'yes': 1}"
+        assert len(puppet.connections) == 1
+
+
+# -- servers that ask or tell without end
+
+
+async def test_questions_without_end_are_refused_beyond_a_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("toolpick.engine.relay.MOST_OPEN", 2)
+    puppet = odd()
+    refused: list[Message] = []
+
+    async def asks(asked: Asked) -> Message:
+        for _ in range(2):
+            await asked.connection.send(
+                {"id": f"open-{_}", "method": "sampling/createMessage", "params": {}}
+            )
+        refused.append(await asked.ask("sampling/createMessage"))
+        return text("done")
+
+    puppet.on["tools/call"] = asks
+    async with gateway(puppet) as scene:
+        client = await scene.client(sampling={})
+
+        assert await client.says("odd__echo") == "done"
+        assert len([m for m in client.heard if m.get("method") == "sampling/createMessage"]) == 2
+        assert "questions are open" in refused[0]["error"]["message"]
+
+
+async def test_an_update_of_no_resource_is_not_told() -> None:
+    puppet = odd()
+    async with gateway(puppet) as scene:
+        client = await scene.client()
+        await client.tools()
+        updated = "notifications/resources/updated"
+        for uri in (5, None, "", "x://1"):
+            await puppet.tells(updated, {"uri": uri})
+
+        assert await client.notice(updated) == {"uri": "x://1"}

@@ -87,3 +87,36 @@ def test_closing_writes_what_is_left(size: int):
     out, err = run(given=b"z" * size + b"\nclose\n")
     assert out == answered(b"z" * size, b"close")
     assert err == [*PRINTED * 2, ""]
+
+
+SLOW = """
+import asyncio
+from toolpick.wire import own
+
+class Nobody:
+    def lost(self, reason):
+        pass
+
+async def main():
+    own.UNREAD = 1000
+    wire = own.OwnWire(lambda frame: frame.startswith(b"little"))
+    await wire.start(Nobody())
+    wire.send(b"little one")
+    wire.send(b"x" * 1_000_000)
+    for _ in range(1000):
+        wire.send(b"little two")
+    wire.send(b"large")
+    await wire.close()
+
+asyncio.run(main())
+"""
+
+
+def test_a_client_that_does_not_keep_up_goes_without_what_it_may_miss():
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW], input=b"", capture_output=True, timeout=20, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert [line[:10] for line in lines] == [b"little one", b"x" * 10, b"large"]
+    note = b"the client reads too slowly; what it can do without is dropped"
+    assert done.stderr == b"event=missed bytes=10 note='%b'\n" % note

@@ -15,6 +15,7 @@ from toolpick.downstream import listing
 from toolpick.downstream.greeting import Greeted, Greeting, params
 from toolpick.downstream.listening import ACKNOWLEDGED, Listening
 from toolpick.downstream.lists import CHANGES, Lists
+from toolpick.downstream.pulse import Pulse
 from toolpick.downstream.wires import agree, listen
 from toolpick.errors import RpcError, ServerError
 from toolpick.model import Era
@@ -60,8 +61,12 @@ class Life:
         version: str,
         capabilities: bytes,
         watched: Set[str],
+        silence: float,
     ) -> None:
-        """``watched`` are the URIs of the resources that clients want to hear of."""
+        """``watched`` are the URIs of the resources that clients want to hear of.
+
+        A server that let a request time out may be silent for ``silence`` seconds more.
+        """
         self.peer = Peer(wire, self)
         self.greeted: Greeted | None = None
         self.lists = Lists(server, self.peer, self.params, keeper.lists_read)
@@ -72,6 +77,7 @@ class Life:
         self._version = version
         self._capabilities = capabilities
         self._listening = Listening(self.peer, self.params, watched, self.lists.mark_stale)
+        self._pulse = Pulse(self.peer, self.params, silence)
         self._over = anyio.Event()
         self._forgotten = anyio.Event()
         self._noise = 0
@@ -107,10 +113,12 @@ class Life:
 
     async def live(self) -> str:
         """Watch the server until the connection is lost; returns why it was."""
+        assert self.greeted is not None
         async with anyio.create_task_group() as group:
             group.start_soon(self.lists.watch)
             group.start_soon(self._leave_when_forgotten)
-            if self.greeted is not None and self.greeted.era is Era.MODERN:
+            group.start_soon(self._leave_when_silent, self.greeted.era)
+            if self.greeted.era is Era.MODERN:
                 group.start_soon(self._listening.run)
             else:
                 listen(self._wire, self.lists.mark_stale)
@@ -144,6 +152,13 @@ class Life:
         with anyio.move_on_after(FAREWELL):
             await self.peer.idle()
         self._over.set()
+
+    def doubt(self) -> None:
+        """Note that a request was not answered in time; ``live`` ends if the server is silent."""
+        self._pulse.doubt()
+
+    async def _leave_when_silent(self, era: Era) -> None:
+        self.peer.lost(await self._pulse.stops(era))
 
     def watch_resources(self, uris: Set[str]) -> None:
         """Say which of a modern server's resources clients want to hear of."""

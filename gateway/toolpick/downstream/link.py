@@ -146,6 +146,7 @@ class Link:
             version=self._version,
             capabilities=self.capabilities,
             watched=self._watched,
+            silence=max(self.settings.timeout, self.settings.start_timeout),
         )
         self._settle(State.STARTING, self.problem)
         try:
@@ -291,6 +292,11 @@ class Link:
             self._watched = set(uris)
             if self._life is not None:
                 self._life.watch_resources(self._watched)
+
+    def doubt(self) -> None:
+        """Note that a call was not answered in time: the server may hang, and need a new start."""
+        if self._life is not None:
+            self._life.doubt()
 
     def forget_session(self) -> None:
         """Note that the server no longer knows us: greet it again. New calls wait for that."""

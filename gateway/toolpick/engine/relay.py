@@ -14,11 +14,11 @@ from toolpick.downstream.link import State
 from toolpick.engine import modern
 from toolpick.engine.exchange import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, META
 from toolpick.engine.levels import LEVELS, loud_enough
-from toolpick.engine.rounds import Rounds, may_ask
+from toolpick.engine.rounds import MOST_OPEN, Rounds, may_ask, too_many
 from toolpick.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, RpcError, ServerError
 from toolpick.model import Era
 from toolpick.wire import envelope as env
-from toolpick.wire.peer import LOST, SESSION_GONE
+from toolpick.wire.peer import LOST, SESSION_GONE, TIMED_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -160,11 +160,22 @@ class Relay:
             what = f"answered {self.exchange.method} with a result that is no object"
             self._deliver(b"", env.error_object(unavailable(self.link, what, INTERNAL_ERROR)))
             return
+        except Exception:  # whatever a result does to us, its call is answered
+            log.exception("server=%s event=bug method=%s", self.link.name, self.exchange.method)
+            what = f"answered {self.exchange.method} with something that toolpick can't handle"
+            self._deliver(b"", env.error_object(unavailable(self.link, what, INTERNAL_ERROR)))
+            return
         if body:
             self._deliver(body, b"")
 
     def _for_client(self, body: bytes) -> bytes:
-        """The result as the client's era wants it; b"" when the server asked for more first."""
+        """The result as the client's era wants it; b"" when the server asked for more first.
+
+        Raises:
+            RpcError: it is no object, which no client takes.
+        """
+        if body[:1] != b"{":
+            raise RpcError(INTERNAL_ERROR, "a result that is no object")
         if self._modern_link and not self.exchange.modern:
             members = env.members(body)
             if env.text(members.get("resultType", b"")) == "input_required":
@@ -213,6 +224,8 @@ class Relay:
             self._deliver(b"", bytes(reply.error))
             return
         error = env.rpc_error(reply.error)
+        if error.code == TIMED_OUT:
+            self.link.doubt()
         gone = error.code == SESSION_GONE
         lost = error.code == LOST and self._repeatable is not None and self._repeatable()
         if (gone or lost) and not self.repeats and self.parked is None:
@@ -268,6 +281,10 @@ class Relay:
             peer.refuse(
                 id, env.error_object(RpcError(METHOD_NOT_FOUND, f"the client does not do {method}"))
             )
+            return
+        parked = self.parked.asked if self.parked is not None else ()
+        if len(self._questions) + len(parked) >= MOST_OPEN:
+            peer.refuse(id, env.error_object(too_many()))
             return
         peer.pause(self._id)
         if self.exchange.modern:

@@ -10,7 +10,7 @@ from toolpick.downstream.link import State
 from toolpick.engine.greetings import pass_level
 from toolpick.engine.levels import loud_enough
 from toolpick.engine.relay import Relay
-from toolpick.engine.rounds import may_ask
+from toolpick.engine.rounds import MOST_OPEN, may_ask, too_many
 from toolpick.engine.subscriptions import tell, wants
 from toolpick.errors import METHOD_NOT_FOUND, RpcError
 from toolpick.model import Era
@@ -182,6 +182,9 @@ class Reports:
                 id,
                 env.error_object(RpcError(METHOD_NOT_FOUND, f"no client to ask for {method} now")),
             )
+            return
+        if len(session.asked) >= MOST_OPEN:
+            peer.refuse(id, env.error_object(too_many()))
             return
 
         def answered(result: env.Body, error: env.Body) -> None:

@@ -25,11 +25,18 @@ QUESTIONS = {
 """What a server may ask a client, and the capability that the client must have declared."""
 ROUNDS = 10
 """Most rounds of one call."""
+MOST_OPEN = 1_000
+"""Most questions that a server may have open at once: of one call, or outside of calls."""
 
 
 def may_ask(capabilities: bytes, method: str) -> bool:
     """Whether a client with these capabilities can be asked this."""
     return method in QUESTIONS and QUESTIONS[method] in env.members(capabilities)
+
+
+def too_many() -> RpcError:
+    """The answer to a question beyond ``MOST_OPEN``."""
+    return RpcError(INTERNAL_ERROR, f"{MOST_OPEN} questions are open; wait for answers first")
 
 
 class Rounds:
@@ -55,6 +62,9 @@ class Rounds:
             key: env.members(raw)
             for key, raw in env.members(result.get("inputRequests", b"")).items()
         }
+        if len(questions) > MOST_OPEN:
+            self._refuse(f"asks {len(questions)} questions at once; {MOST_OPEN} are possible")
+            return
         methods = {key: env.text(asked.get("method")) or "" for key, asked in questions.items()}
         for method in methods.values():
             if not may_ask(self._exchange.capabilities, method):

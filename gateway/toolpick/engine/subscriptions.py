@@ -172,7 +172,9 @@ class Subscriptions:
     def updated(self, session: Session, link: Link, params: bytes) -> None:
         """Pass a server's notice of an updated resource on to those who want it."""
         members = env.members(params)
-        uri = env.text(members.get("uri", b"")) or ""
+        uri = env.text(members.get("uri", b""))
+        if not uri:
+            return
         exposed = session.pool.generation.exposed_uri(link.name, uri)
         members["uri"] = env.raw(exposed)
         # a server of its own is taken at its word; of a shared one others may have asked

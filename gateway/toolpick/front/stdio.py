@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("toolpick.stdio")
 
+LASTING = frozenset(
+    {
+        "notifications/cancelled",
+        "notifications/tools/list_changed",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+    }
+)
+"""Notifications that a client must not miss."""
+
 GOING_DOWN = RpcError(INTERNAL_ERROR, "toolpick is shutting down")
 
 
@@ -131,4 +142,10 @@ class StdioFront:
 
 async def serve_stdio(engine: Engine, profile: str = "") -> None:
     """Serve the client that started this process, until it closes stdin."""
-    await StdioFront(engine, OwnWire(), profile).run()
+    await StdioFront(engine, OwnWire(may_be_missed), profile).run()
+
+
+def may_be_missed(frame: bytes) -> bool:
+    """Whether a client can do without a frame: it is a notification, and of no lasting change."""
+    message = env.decode(frame)
+    return bool(message.method) and not message.id and message.method not in LASTING

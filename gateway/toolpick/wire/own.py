@@ -6,6 +6,7 @@ Whatever else in this process prints goes to stderr.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 import threading
@@ -22,13 +23,21 @@ if TYPE_CHECKING:
     from toolpick.wire.wire import Outgoing, Receiver
 
 
+log = logging.getLogger(__name__)
+
+UNREAD = 2**20
+"""Bytes that the client has not read, after which frames that may be missed are dropped."""
+
+
 class OwnWire:
     """Frames in from stdin, out to stdout."""
 
-    def __init__(self) -> None:
-        """Nothing is read before ``start``."""
+    def __init__(self, may_be_missed: Callable[[bytes], bool] = lambda _: False) -> None:
+        """Nothing is read before ``start``. ``may_be_missed`` judges frames for slow clients."""
         self._out: asyncio.WriteTransport | None = None
         self._fd = -1
+        self._may_be_missed = may_be_missed
+        self._missed = 0
 
     async def start(self, receiver: Receiver) -> None:
         """Begin to read; stdout is taken over."""
@@ -49,12 +58,23 @@ class OwnWire:
     def send(self, frame: bytes, about: Outgoing | None = None) -> None:
         """Write one line; where stdout is a plain file, at once."""
         if self._out is not None:
-            if not self._out.is_closing():
+            if not self._out.is_closing() and not self._misses(frame):
                 self._out.write(as_line(frame))
             return
         rest = memoryview(as_line(frame))
         while rest:
             rest = rest[os.write(self._fd, rest) :]
+
+    def _misses(self, frame: bytes) -> bool:
+        """Whether a client that does not keep up goes without a frame."""
+        assert self._out is not None
+        if self._out.get_write_buffer_size() <= UNREAD or not self._may_be_missed(frame):
+            return False
+        self._missed += 1
+        if self._missed == 1:
+            note = "the client reads too slowly; what it can do without is dropped"
+            log.warning("event=missed bytes=%d note=%r", len(frame), note)
+        return True
 
     def abandon(self, id: int) -> bool:
         """Never tells the client by itself."""

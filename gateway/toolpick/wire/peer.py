@@ -86,6 +86,8 @@ class Peer:
         self._idle: asyncio.Future[None] | None = None
         self.closed = ""
         """Why the connection ended, "" while it lives."""
+        self.heard = 0
+        """How many frames came, whatever they were."""
 
     async def start(self) -> None:
         """Open the wire. Raises OSError when that fails."""
@@ -199,6 +201,11 @@ class Peer:
         """How many requests have no answer yet."""
         return len(self._pending)
 
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether a request waits for what its client has to say."""
+        return any(pending.paused for pending in self._pending.values())
+
     def _expire(self, id: int) -> None:
         pending = self._pop(id)
         if pending is None:
@@ -253,6 +260,7 @@ class Peer:
 
     def received(self, frame: bytes, origin: int | None) -> None:
         """Route one frame to whom it belongs; whatever it holds, the connection goes on."""
+        self.heard += 1
         try:
             messages = frames.messages(frame)
         except frames.Unreadable as torn:
