@@ -33,6 +33,8 @@ LIST_CHANGED = "notifications/tools/list_changed"
 class MemoryWire:
     """A wire whose other end is the test."""
 
+    behind = False
+
     def __init__(self, take: Callable[[Message], None]) -> None:
         self._take = take
         self.receiver: Receiver | None = None

@@ -6,6 +6,7 @@ its work is imported when it runs, so that help comes at once.
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False  # typing is not imported: a person waits for ``toolpick hook``
@@ -56,12 +57,25 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns its exit code: 0 for success, 3 for settings that can't be used."""
+    open_standard_files()
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["hook"] and not {"-h", "--help"} & set(given):
         from toolpick.hook.run import run as run_hook
 
         return run_hook(given[1:])
     return _run(given)
+
+
+def open_standard_files() -> None:
+    """Have /dev/null in place of each standard file that whoever started us has closed.
+
+    Else the next file that is opened would take its number: a socket that is printed to.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _run(given: Sequence[str]) -> int:
@@ -73,6 +87,8 @@ def _run(given: Sequence[str]) -> int:
     command = importlib.import_module(f"toolpick.cli.{args.command}")
     try:
         code: int = command.run(args)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except ConfigError as error:
         print(error, file=sys.stderr)
         return CONFIG_ERROR
@@ -82,5 +98,20 @@ def _run(given: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
+        _write_no_more()
+        return 1
+    except OSError as error:
+        _write_no_more()
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"toolpick: {place}{error.strerror or error}", file=sys.stderr)
         return 1
     return code
+
+
+def _write_no_more() -> None:
+    """Keep the interpreter from writing at its end what can't be written."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
+LARGEST = 64 * 2**20
+"""Most bytes that are read: clients keep more than settings in files that name servers."""
 _TOO_LONG = "a whole number has too many digits; no setting needs that"
 
 _BACKSLASH = "in double quotes write \\\\ for a backslash, or put the text in single quotes"
@@ -111,12 +113,15 @@ def read(path: Path) -> Source:
 
 def _text(path: Path, file: str) -> str:
     try:
-        data = path.read_bytes()
+        with path.open("rb") as stream:
+            data = stream.read(LARGEST + 1)
     except FileNotFoundError:
         raise _unusable(file, 0, "there is no such file; name one with --config") from None
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", None) or str(error)).lower()
         raise _unusable(file, 0, f"can't be read: {why}") from None
+    if len(data) > LARGEST:
+        raise _unusable(file, 0, f"is larger than {LARGEST} bytes; no settings are")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

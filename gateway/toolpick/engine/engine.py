@@ -323,7 +323,7 @@ class Engine:
         elif isinstance(error, (GatewayError, TurnRefused)):
             exchange.refuse(RpcError(-32000, str(error)))
         else:
-            log.error("event=bug method=%s", exchange.method, exc_info=error)
+            log.error("event=bug method=%r", exchange.method, exc_info=error)
             exchange.refuse(
                 RpcError(INTERNAL_ERROR, f"toolpick failed at {exchange.method}; its log says why")
             )
@@ -333,7 +333,7 @@ class Engine:
         try:
             self._notified(session, method, params)
         except RpcError as error:
-            log.info("event=ignored method=%s reason=%r", method, str(error))
+            log.info("event=ignored method=%r reason=%r", method, str(error))
 
     def _notified(self, session: Session, method: str, params: env.Body) -> None:
         if method == "notifications/cancelled":

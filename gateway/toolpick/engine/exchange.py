@@ -133,4 +133,6 @@ class Exchange:
     def _end(self) -> None:
         self.done = True
         self._on_cancel = None
-        self.session.in_flight.pop(self.id, None)
+        if self.session.in_flight.get(self.id) is self:
+            # a client may have used the id again
+            del self.session.in_flight[self.id]

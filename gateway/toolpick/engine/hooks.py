@@ -106,7 +106,7 @@ class Hooks:
             if turn.told and not turn.in_time:
                 session.unheeded += 1
             log.info(
-                "event=prompt host=%s client=%r surface=%s picks=%d told=%d in_time=%s",
+                "event=prompt host=%r client=%r surface=%s picks=%d told=%d in_time=%s",
                 prompt.host,
                 session.client_name,
                 session.said,

@@ -91,7 +91,13 @@ class MetaTools:
         exchange.reply(modern.complete(body) if exchange.modern else body)
 
     async def _call(self, exchange: Exchange) -> None:
-        given = env.members(exchange.params.get("arguments", b""))
+        try:
+            given = env.members(exchange.params.get("arguments", b""))
+        except RpcError:
+            self._reply_text(
+                exchange, "call_tool: the arguments must be an object with a name", is_error=True
+            )
+            return
         name = env.text(given.get("name"))
         if name is None:
             self._reply_text(

@@ -78,18 +78,18 @@ class Parking:
         if not relay.exchange.done:
             call.tell(relay.exchange)
 
-    def resume(self, exchange: Exchange) -> bool:
-        """Take a call that comes back; False when its state is none of ours.
+    def resume(self, exchange: Exchange, target: tuple[str, str, str]) -> bool:
+        """Take a call of ``target`` that comes back; False when its state is none of ours.
 
         Raises:
-            RpcError: the state is ours but unknown, expired, or another client's.
+            RpcError: the state is ours but unknown, expired, another client's or another target's.
         """
         state = env.text(exchange.params.get("requestState", b""))
         if state is None or not state.startswith("toolpick."):
             return False
         self._expire()
         call = self._calls.get(state)
-        if call is None or call.session is not exchange.session:
+        if call is None or call.session is not exchange.session or call.relay.target != target:
             raise RpcError(INVALID_PARAMS, "unknown or expired requestState; call again without it")
         call.relay.attach(exchange)
         self._answer(call, env.members(exchange.params.get("inputResponses", b"")))

@@ -111,6 +111,11 @@ class Relay:
         return meta
 
     @property
+    def target(self) -> tuple[str, str, str]:
+        """What is called: the method, the server, and the server's own name of it."""
+        return self.exchange.method, self.link.name, self._name
+
+    @property
     def _modern_link(self) -> bool:
         return self.link.greeted is not None and self.link.greeted.era is Era.MODERN
 

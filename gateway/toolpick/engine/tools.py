@@ -102,8 +102,10 @@ class Tools:
         Raises:
             RpcError: it comes back with a state that is not, or no longer, good.
         """
-        if exchange.modern and "requestState" in params and self._engine.parking.resume(exchange):
-            return
+        if exchange.modern and "requestState" in params:
+            target = (exchange.method, server, name)
+            if self._engine.parking.resume(exchange, target):
+                return
         link = exchange.session.pool.links[server]
 
         def last_word(body: bytes) -> bytes:

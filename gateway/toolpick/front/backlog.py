@@ -11,6 +11,8 @@ from toolpick.wire import envelope as env
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+UNHEARD = env.raw({"code": -32000, "message": "the client takes no questions now"})
+"""The error that answers a question which the client will never get."""
 LIMIT = 1000
 """Frames that wait for one reader; beyond it the oldest is lost."""
 BYTES = 16 * 1024 * 1024

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolpick.front import headers as head
 from toolpick.front.answer import Answer
-from toolpick.front.backlog import question
+from toolpick.front.backlog import UNHEARD, question
 from toolpick.wire import envelope as env
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from toolpick.front.request import Request
 
 log = logging.getLogger("toolpick.http")
-UNHEARD = env.raw({"code": -32000, "message": "the client takes no questions now"})
 
 
 def _nothing(answer: Answer) -> None:

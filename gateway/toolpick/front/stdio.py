@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
 from toolpick.engine.exchange import CLIENT_KEY, VERSION_KEY
 from toolpick.errors import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, FrameError, RpcError
+from toolpick.front.backlog import UNHEARD, question
+from toolpick.front.messages import TOO_DEEP, has_good_id, id_of_deep
 from toolpick.model import Era
 from toolpick.wire import envelope as env
 from toolpick.wire.own import OwnWire
+from toolpick.wire.wire import Wire
 
 if TYPE_CHECKING:
     from toolpick.engine.engine import Engine
     from toolpick.engine.session import Session
-    from toolpick.wire.wire import Wire
 
 log = logging.getLogger("toolpick.stdio")
 
@@ -34,10 +36,19 @@ LASTING = frozenset(
 GOING_DOWN = RpcError(INTERNAL_ERROR, "toolpick is shutting down")
 
 
+class ClientWire(Wire, Protocol):
+    """A wire to a client."""
+
+    @property
+    def behind(self) -> bool:
+        """Whether the client reads so slowly that only what it waits for should be sent."""
+        ...
+
+
 class StdioFront:
     """Reads a client's frames from a wire and writes the engine's back."""
 
-    def __init__(self, engine: Engine, wire: Wire, profile: str = "") -> None:
+    def __init__(self, engine: Engine, wire: ClientWire, profile: str = "") -> None:
         """Nothing is read before ``run``. ``profile`` is the client's, "" for none."""
         self._engine = engine
         self._profile = profile
@@ -59,8 +70,18 @@ class StdioFront:
                 await self._wire.close()
 
     def send(self, frame: bytes, *, final: bool) -> None:
-        """Write one frame to the client."""
-        self._wire.send(frame)
+        """Write one frame; to a client that does not read, only what must not be lost."""
+        if final or not self._wire.behind or b'/list_changed"' in frame[:80]:
+            self._wire.send(frame)
+            return
+        asked = question(frame)
+        if asked is not None:
+            # later: whoever sends the question may not be ready for its answer yet
+            self._engine.run(self._unheard, env.Envelope(id=asked.id, error=UNHEARD))
+
+    async def _unheard(self, answer: env.Envelope) -> None:
+        if self.session is not None:
+            self._engine.answered(self.session, answer)
 
     def received(self, frame: bytes, origin: int | None) -> None:
         """Take one frame of the client; whatever it holds, the next one is read."""
@@ -72,15 +93,21 @@ class StdioFront:
     def _take(self, frame: bytes) -> None:
         try:
             message = env.decode(frame)
-        except FrameError:
+        except FrameError as error:
             log.warning("event=unreadable bytes=%d", len(frame))
-            self._refuse(b"null", RpcError(PARSE_ERROR, "Parse error: not a JSON-RPC message"))
+            if isinstance(error.__cause__, RecursionError):
+                self._refuse(id_of_deep(frame), RpcError(INVALID_REQUEST, TOO_DEEP))
+            else:
+                self._refuse(b"", RpcError(PARSE_ERROR, "Parse error: not a JSON-RPC message"))
             return
-        if message.method and message.id:
+        if not has_good_id(message):
+            text = "Invalid Request: an id must be a string or a number"
+            self._refuse(b"", RpcError(INVALID_REQUEST, text))
+        elif message.method and message.id:
             self._request(message)
         elif self.session is None:
             log.info(
-                "event=ignored method=%s reason=%r", message.method, "before the first request"
+                "event=ignored method=%r reason=%r", message.method, "before the first request"
             )
         elif message.method:
             self._engine.notified(self.session, message.method, message.params)
@@ -128,12 +155,13 @@ class StdioFront:
         hint = "send initialize, or the _meta of a 2026-07-28 request"
         raise RpcError(INVALID_REQUEST, f"{message.method} before initialize; {hint}")
 
-    def _refuse(self, id: bytes, error: RpcError) -> None:
+    def _refuse(self, id: env.Body, error: RpcError) -> None:
         self._wire.send(env.failure(id, env.error_object(error)))
 
     def lost(self, reason: str) -> None:
         """The client is gone."""
-        log.info("event=end reason=%r", reason)
+        usual = reason.startswith("the client closed")
+        log.log(logging.INFO if usual else logging.WARNING, "event=end reason=%r", reason)
         self._gone.set()
 
     def dropped(self, id: int, reason: str, *, session_gone: bool = False) -> None:

@@ -16,6 +16,7 @@ from msgspec import Raw
 
 from toolpick.model import META_TOOLS
 from toolpick.turns.excerpts import one_line
+from toolpick.turns.query import bounded
 from toolpick.turns.signature import arguments, flattened, signature
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def read_search(given: Any, servers: Sequence[str]) -> Search:
     if server and server not in servers:
         known = one_line(", ".join(servers), 500)
         raise BadSearch(f"there is no server {one_line(repr(server), 60)}; there are: {known}")
-    return Search(query, _read_limit(limit), detail, server)
+    return Search(bounded(query), _read_limit(limit), detail, server)
 
 
 def _read_limit(limit: Any) -> int:

@@ -46,6 +46,7 @@ _envelopes = msgspec.json.Decoder(Envelope)
 _unnamed = msgspec.json.Decoder(_Unnamed)
 _members = msgspec.json.Decoder(Members)
 _encoder = msgspec.json.Encoder()
+_DEEP = "Invalid params: nested too deeply"
 
 
 def decode(frame: bytes) -> Envelope:
@@ -107,7 +108,7 @@ def members(raw: Body) -> Members:
     """Decode an object one level deep; empty or null gives {}.
 
     Raises:
-        RpcError: it is no object (-32602).
+        RpcError: it is no object, or nested too deeply (-32602).
     """
     if not raw:
         return {}
@@ -117,6 +118,8 @@ def members(raw: Body) -> Members:
         if bytes(raw) == b"null":
             return {}
         raise RpcError(INVALID_PARAMS, "Invalid params: an object is expected") from error
+    except RecursionError as error:
+        raise RpcError(INVALID_PARAMS, _DEEP) from error
 
 
 def text(raw: Body | None) -> str | None:
@@ -131,8 +134,27 @@ def text(raw: Body | None) -> str | None:
 
 
 def value(raw: Body) -> Any:
-    """Decode ``raw`` wholly; big integers and lone surrogates survive."""
-    return json.loads(bytes(raw))
+    """Decode ``raw`` wholly; big integers and lone surrogates survive.
+
+    Integers of more digits than Python reads (4300) become what a float is that large.
+
+    Raises:
+        RpcError: it is nested too deeply (-32602).
+    """
+    data = bytes(raw)
+    try:
+        return json.loads(data)
+    except RecursionError as error:
+        raise RpcError(INVALID_PARAMS, _DEEP) from error
+    except ValueError:
+        return json.loads(data, parse_int=_integer)
+
+
+def _integer(digits: str) -> int | float:
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
 
 
 def encode(what: Any) -> bytes:
