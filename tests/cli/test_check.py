@@ -1,6 +1,7 @@
 """``toolpick check``: what it says of settings and servers, and its exit codes."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -47,11 +48,12 @@ def check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Check:
 def test_servers_that_start_are_shown_with_era_and_tools(check: Check) -> None:
     code, out, err = check(GOOD + OFF)
 
-    head, good, off = out.splitlines()
+    head, good, off, _, summary = out.splitlines()
     assert (code, err) == (0, "")
     assert head.split() == ["server", "state", "era", "transport", "tools", "start", "problem"]
     assert good.split()[:4] == ["good", "ok", "modern", "stdio"]
     assert off.split() == ["off", "off"]
+    assert re.fullmatch(r".*servers.toml: 1 of 1 servers work, \d+ tools", summary)
 
 
 def test_an_optional_server_that_fails_is_shown_with_its_last_words(check: Check) -> None:
@@ -60,6 +62,39 @@ def test_an_optional_server_that_fails_is_shown_with_its_last_words(check: Check
     assert code == 1
     assert "broken  failed" in out
     assert "  broken stderr: no disk left" in out
+
+
+def test_colours_of_a_servers_last_words_do_not_reach_the_terminal(check: Check) -> None:
+    _, out, _ = check(BROKEN.replace("no disk left", r"\\x1b[31mno\\tdisk\\x1b[0m\\x07"))
+
+    assert "  broken stderr: no disk \n" in out
+
+
+def test_settings_without_a_server_are_said(check: Check) -> None:
+    code, out, err = check("")
+
+    assert (code, err) == (0, "")
+    assert out.endswith("servers.toml: no servers\n")
+
+
+@pytest.mark.parametrize("command", ["check", "tools", "serve"])
+def test_without_any_settings_there_is_nothing_to_do(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("TOOLPICK_CONFIG", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "USERPROFILE", "APPDATA"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    assert main([command]) == 3
+    assert capsys.readouterr().err == (
+        "servers.toml: is neither here nor in your settings folder; write it, or name one with "
+        "--config\n"
+    )
 
 
 def test_a_required_server_that_fails_has_an_exit_code_of_its_own(check: Check) -> None:

@@ -171,3 +171,22 @@ def test_the_catalog_of_ones_own_servers_is_measured_and_explained(tmp_path, cap
     assert main(["explain", "show me an image", *options, "--selector", "lexical"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert "all/test_image_content" in [row["tool"] for row in rows if row["selected"]]
+
+
+def test_what_the_tools_command_prints_is_a_catalog_for_the_others(tmp_path, capsys):
+    config = mounting(tmp_path, {"all": [sys.executable, str(SERVERS / "everything.py")]})
+    assert main(["tools", "--json", "--config", str(config)]) == 0
+    catalog, queries = tmp_path / "tools.jsonl", tmp_path / "queries.jsonl"
+    catalog.write_text(capsys.readouterr().out, encoding="utf-8")
+    gold = "all/test_image_content"
+    queries.write_text(json.dumps({"query": "an image", "gold": [gold]}), encoding="utf-8")
+    turn = {"turns": [{"prompt": "an image", "needs": [[gold]]}]}
+    conversations = tmp_path / "conversations.jsonl"
+    conversations.write_text(json.dumps(turn), encoding="utf-8")
+
+    assert main(["eval", "--tools", str(catalog), "--queries", str(queries), "--json"]) == 0
+    evaluated = json.loads(capsys.readouterr().out)
+    command = ["replay", str(conversations), "--tools", str(catalog), "--surface", "full"]
+    assert main([*command, "--json"]) == 0
+    replayed = json.loads(capsys.readouterr().out)
+    assert (evaluated["recall@1"], replayed["turns_complete"]) == (1.0, 1.0)

@@ -59,7 +59,14 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["no-such-command"], ["serve", "--port", "many"], ["check", "--no-such"]]
+    "arguments",
+    [
+        [],
+        ["no-such-command"],
+        ["serve", "--port", "many"],
+        ["serve", "--port", "65536"],
+        ["check", "--no-such"],
+    ],
 )
 def test_a_mistake_on_the_command_line_is_said_and_ends_with_2(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

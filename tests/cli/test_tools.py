@@ -207,3 +207,18 @@ def test_what_a_profile_names_in_vain_is_a_problem(shown: Callable[..., tuple[in
         "profiles.pictures.always[1]: the profile has no 'all__test_simple_text'; toolpick tools "
         "--profile lists the names",
     ]
+
+
+def test_servers_that_are_not_there_are_named_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = mounting(tmp_path, {"one": ["no-such-command"], "two": ["no-such-command"]})
+
+    assert main(["tools", "--config", str(config)]) == 0
+    assert capsys.readouterr().err == "toolpick: without one, two; toolpick check says why\n"
+
+
+def test_namespaces_without_their_format_are_a_mistake(
+    shown: Callable[..., tuple[int, str]],
+) -> None:
+    assert shown("tools", "--namespaces") == (1, "toolpick: --namespaces is for --format openai\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 OPTIONAL_FAILED, REQUIRED_FAILED, CONFIG_ERROR = 1, 2, 3
 SHOWN_STDERR = 5
+_COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -38,7 +40,8 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Check settings and servers."""
-    log_to_stderr("error" if args.log_level == "warning" else args.log_level)
+    # what is logged by default is in the table, too
+    log_to_stderr("critical" if args.log_level == "warning" else args.log_level)
     try:
         loaded = load(args)
     except ConfigError as error:
@@ -183,18 +186,31 @@ def _exit_code(rows: list[dict[str, Any]], problems: list[str]) -> int:
 def _print(rows: list[dict[str, Any]], problems: list[str], remarks: list[str], path: str) -> None:
     from toolpick.cli.table import table
 
-    if not rows:
-        print(
-            f"no servers in {path}" if path else "no settings file found; see servers.example.toml"
-        )
-    else:
+    if rows:
         head = ("server", "state", "era", "transport", "tools", "start", "problem")
         print(table(head, [_cells(row) for row in rows]))
     for row in rows:
         for line in row.get("stderr", ()):
-            print(f"  {row['server']} stderr: {line}")
+            print(f"  {row['server']} stderr: {_plain(line)}")
+    if rows:
+        print()
+    print(_summary(rows, path))
     for line in (*problems, *remarks):
         print(line, file=sys.stderr)
+
+
+def _plain(line: str) -> str:
+    """A line of another program, without what would colour or upset a terminal."""
+    return "".join(char if char.isprintable() else " " for char in _COLOUR.sub("", line))
+
+
+def _summary(rows: list[dict[str, Any]], path: str) -> str:
+    wanted = [row for row in rows if row["state"] != "off"]
+    up = [row for row in wanted if row["state"] == "ok"]
+    if not wanted:
+        return f"{path}: no servers"
+    tools = sum(row["tools"] for row in up)
+    return f"{path}: {len(up)} of {len(wanted)} servers work, {tools} tools"
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

@@ -1,22 +1,25 @@
-"""What several commands share: options, settings, logging, and a channel without a client."""
+"""What several commands share: options, settings, logging, and servers without a client."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from toolpick.errors import GatewayError
+from toolpick.errors import ConfigError, GatewayError, Problem
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from toolpick.config.load import Loaded
     from toolpick.config.settings import Settings
+    from toolpick.engine.engine import Engine
+    from toolpick.engine.session import Session
 
 T = TypeVar("T")
 
@@ -29,7 +32,10 @@ def add_config(parser: argparse.ArgumentParser) -> None:
         "--config", type=Path, metavar="FILE", help="settings file, TOML or mcpServers JSON"
     )
     parser.add_argument(
-        "--log-level", choices=LEVELS, default=os.environ.get("TOOLPICK_LOG", "warning")
+        "--log-level",
+        choices=LEVELS,
+        default=os.environ.get("TOOLPICK_LOG", "warning"),
+        help="least level that is logged, to stderr (default warning, or TOOLPICK_LOG)",
     )
 
 
@@ -37,11 +43,16 @@ def load(args: argparse.Namespace) -> Loaded:
     """Read the settings that the options name.
 
     Raises:
-        ConfigError: they can't be used.
+        ConfigError: they can't be used, or there are none.
     """
     from toolpick.config.load import load as load_file
+    from toolpick.config.locate import FILE
 
-    return load_file(settings_file(args), os.environ)
+    path = settings_file(args)
+    if path is None:
+        what = "is neither here nor in your settings folder; write it, or name one with --config"
+        raise ConfigError((Problem(FILE, 0, "", what),))
+    return load_file(path, os.environ)
 
 
 def settings_file(args: argparse.Namespace) -> Path | None:
@@ -79,14 +90,21 @@ def with_profile(settings: Settings, name: str, has_query: bool) -> Settings:
     return replace(settings, profiles=(profile,))
 
 
-def log_to_stderr(level: str) -> None:
-    """Log one event a line to stderr."""
+def log_to_stderr(level: str, *, servers: bool = True) -> None:
+    """Log one event a line to stderr.
+
+    ``servers`` False leaves out warnings of single servers, unless more than warnings are wanted:
+    for a command that says by itself which ones failed.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     for name in ("toolpick", "toolpick_selectors"):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.setLevel(level.upper())
+    quiet = not servers and level == "warning"
+    for name in ("toolpick.server", "toolpick.catalog"):
+        logging.getLogger(name).setLevel("ERROR" if quiet else "NOTSET")
 
 
 def run_async(what: Callable[..., Awaitable[T]], *args: object) -> T:
@@ -108,6 +126,33 @@ def _first(group: BaseExceptionGroup[GatewayError]) -> GatewayError:
         error = error.exceptions[0]
     assert isinstance(error, GatewayError)
     return error
+
+
+def why(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file can't be read, without its name and a number."""
+    return str((error.strerror if isinstance(error, OSError) else None) or error)
+
+
+@asynccontextmanager
+async def started(settings: Settings, profile: str = "") -> AsyncIterator[tuple[Engine, Session]]:
+    """Start every server once; each is up or has failed when the block begins.
+
+    Those that failed are named on stderr.
+    """
+    from toolpick.downstream.link import State
+    from toolpick.engine.engine import FULL_CAPABILITIES, Engine
+    from toolpick.model import Era
+
+    async with Engine(settings) as engine:
+        session = engine.open_session(
+            era=Era.MODERN, capabilities=FULL_CAPABILITIES, out=Nobody(), profile=profile
+        )
+        await session.pool.settled(float("inf"))
+        links = session.pool.links.values()
+        failed = ", ".join(link.name for link in links if link.state is not State.UP)
+        if failed:
+            print(f"toolpick: without {failed}; toolpick check says why", file=sys.stderr)
+        yield engine, session
 
 
 class Nobody:

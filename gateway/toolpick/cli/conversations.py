@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from toolpick.catalog import Rules, Snapshot, merge, shelve
+from toolpick.cli.common import why
 from toolpick.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class _Line(msgspec.Struct):
 class _Tool(msgspec.Struct):
     name: str
     server: str = ""
+    tool: str = ""
+    definition: dict[str, msgspec.Raw] | None = None
 
 
 _LINE = msgspec.json.Decoder(_Line)
@@ -71,6 +74,8 @@ def read_conversations(path: Path) -> list[Written]:
 def read_catalog(path: Path) -> Generation:
     """Read a catalog: one definition a line, with ``server`` besides; named as servers' tools are.
 
+    What ``toolpick tools --json`` prints will do, too.
+
     Raises:
         ConfigError: as ``read_conversations``.
     """
@@ -78,13 +83,14 @@ def read_catalog(path: Path) -> Generation:
     problems: list[Problem] = []
     for number, line in _lines(path):
         try:
-            server = _TOOL.decode(line).server
-            members = _MEMBERS.decode(line)
+            tool = _TOOL.decode(line)
+            members = tool.definition or _MEMBERS.decode(line)
         except (msgspec.DecodeError, RecursionError) as error:
             problems.append(Problem(str(path), number, "", f"is no tool: {error}"))
             continue
         members.pop("server", None)
-        listed.setdefault(server, []).append(msgspec.json.encode(members))
+        members["name"] = msgspec.Raw(msgspec.json.encode(tool.tool or tool.name))
+        listed.setdefault(tool.server, []).append(msgspec.json.encode(members))
     if problems:
         raise ConfigError(tuple(problems))
     shelves = [
@@ -99,7 +105,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ConfigError((Problem(str(path), 0, "", f"can't be read: {error}"),)) from error
+        raise ConfigError((Problem(str(path), 0, "", f"can't be read: {why(error)}"),)) from error
     for number, line in enumerate(content.split(b"\n"), 1):
         if line.strip():
             yield number, line

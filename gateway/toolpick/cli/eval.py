@@ -34,6 +34,7 @@ examples:
 A query is one JSON object a line:
   {"id": "q1", "query": "rename a file", "gold": ["files/move_file"]}
 or with "gold_groups": [["files/move_file", "shell/mv"]] where several tools would do.
+A catalog is what `toolpick tools --json` prints.
 """
 
 
@@ -47,7 +48,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_config(parser)
-    parser.add_argument("--queries", type=Path, required=True, metavar="FILE")
+    parser.add_argument(
+        "--queries", type=Path, required=True, metavar="FILE", help="labelled, as below"
+    )
     parser.add_argument(
         "--tools", type=Path, metavar="FILE", help="a catalog; default: that of your servers"
     )
@@ -55,7 +58,14 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "--selector", action="append", metavar="KIND", help="one or several; default: yours"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="most tools that are selected")
-    parser.add_argument("--min", action="append", default=[], metavar="FIGURE=N", type=_floor)
+    parser.add_argument(
+        "--min",
+        action="append",
+        default=[],
+        metavar="FIGURE=N",
+        type=_floor,
+        help="end with exit code 1 where a figure that is printed is less than N; repeatable",
+    )
     parser.add_argument(
         "--plot", type=Path, metavar="FILE", help="recall against tokens, as .svg or .png"
     )
@@ -64,7 +74,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Measure."""
-    log_to_stderr(args.log_level)
+    log_to_stderr(args.log_level, servers=False)
 
     import anyio
 

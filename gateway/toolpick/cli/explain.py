@@ -32,7 +32,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         help="show what a prompt selects, and why",
         description="Rank the catalog for a prompt and say what each score is made of.",
     )
-    parser.add_argument("prompt")
+    parser.add_argument("prompt", help="what a person would write, in quotes")
     add_config(parser)
     parser.add_argument(
         "--tools", type=Path, metavar="FILE", help="a catalog; default: that of your servers"
@@ -45,7 +45,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Explain."""
-    log_to_stderr(args.log_level)
+    log_to_stderr(args.log_level, servers=False)
 
     import anyio
 

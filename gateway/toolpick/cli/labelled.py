@@ -9,9 +9,9 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from toolpick.cli.common import Nobody
+from toolpick.cli.common import started, why
 from toolpick.errors import ConfigError, Problem
-from toolpick.model import Era, ToolEntry
+from toolpick.model import ToolEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,12 +33,16 @@ class Shelf:
 def read_tools(path: Path) -> Shelf:
     """Read a catalog: a line a tool, with ``server``, ``name``, ``description``, ``inputSchema``.
 
+    What ``toolpick tools --json`` prints will do, too.
+
     Raises:
         ConfigError: the file can't be read or a line is wrong; names every such line.
     """
     entries: dict[str, ToolEntry] = {}
     problems: list[Problem] = []
     for line, found in _objects(path, problems):
+        if isinstance(definition := found.get("definition"), dict):
+            found = {**definition, "name": found.get("tool"), "server": found.get("server")}
         name, server = found.get("name"), found.get("server", "")
         if not isinstance(name, str) or not isinstance(server, str):
             problems.append(Problem(str(path), line, "", "a tool needs a name and a server"))
@@ -77,11 +81,7 @@ def read_queries(path: Path) -> list[Labelled]:
 
 async def own_catalog(settings: Settings) -> Shelf:
     """Start the servers of the settings and list what they offer."""
-    from toolpick.engine.engine import FULL_CAPABILITIES, Engine
-
-    async with Engine(settings) as engine:
-        session = engine.open_session(era=Era.MODERN, capabilities=FULL_CAPABILITIES, out=Nobody())
-        await session.pool.settled(float("inf"))
+    async with started(settings) as (_, session):
         listed = session.pool.generation.tools.values()
         return shelf(replace(entry, exposed=f"{entry.server}/{entry.name}") for entry in listed)
 
@@ -103,7 +103,7 @@ def _objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[st
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError((Problem(str(path), 0, "", f"can't be read: {error}"),)) from error
+        raise ConfigError((Problem(str(path), 0, "", f"can't be read: {why(error)}"),)) from error
     for line, content in enumerate(text.split("\n"), 1):
         if not content.strip():
             continue

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolpick.cli.common import Nobody, add_config, load, log_to_stderr, run_async
+from toolpick.cli.common import add_config, load, log_to_stderr, run_async, started
 from toolpick.errors import GatewayError
 
 if TYPE_CHECKING:
@@ -41,12 +41,16 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_config(parser)
-    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("file", type=Path, metavar="FILE", help="conversations, one a line")
     parser.add_argument(
         "--tools", type=Path, metavar="FILE", help="a catalog; default: that of your servers"
     )
     parser.add_argument(
-        "--surface", type=_surfaces, default=SURFACES, metavar="NAMES", help=", ".join(SURFACES)
+        "--surface",
+        type=_surfaces,
+        default=SURFACES,
+        metavar="NAMES",
+        help="default: turn,search,stubs,full",
     )
     parser.add_argument("--selector", metavar="KIND", help="default: yours")
     parser.add_argument(
@@ -58,7 +62,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Play."""
-    log_to_stderr(args.log_level)
+    log_to_stderr(args.log_level, servers=False)
 
     from dataclasses import replace
 
@@ -111,12 +115,7 @@ async def _figures(
 
 async def _own(settings: Settings) -> Generation:
     """Start the servers of the settings and list what they offer."""
-    from toolpick.engine.engine import FULL_CAPABILITIES, Engine
-    from toolpick.model import Era
-
-    async with Engine(settings) as engine:
-        session = engine.open_session(era=Era.MODERN, capabilities=FULL_CAPABILITIES, out=Nobody())
-        await session.pool.settled(float("inf"))
+    async with started(settings) as (_, session):
         return session.pool.generation
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import os
 import signal
@@ -15,6 +16,7 @@ from toolpick.cli.common import (
     load,
     log_to_stderr,
     run_async,
+    why,
     with_profile,
     with_surface,
 )
@@ -22,8 +24,6 @@ from toolpick.config.settings import SURFACES
 from toolpick.errors import GatewayError
 
 if TYPE_CHECKING:
-    import argparse
-
     from toolpick.config.load import Loaded
     from toolpick.config.settings import Settings
     from toolpick.engine.engine import Engine
@@ -62,7 +62,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "--host", default="127.0.0.1", help="address to listen on (default %(default)s)"
     )
     parser.add_argument(
-        "--port", type=int, default=8931, help="port to listen on (default %(default)s; 0: any)"
+        "--port", type=_port, default=8931, help="port to listen on (default %(default)s; 0: any)"
     )
 
 
@@ -79,6 +79,13 @@ def run(args: argparse.Namespace) -> int:
     return run_async(_serve, settings, loaded, query, args)
 
 
+def _port(text: str) -> int:
+    """A port number. Systems take a larger one, too, and listen elsewhere."""
+    if text.isascii() and text.isdigit() and int(text) < 2**16:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no port; write 0 to 65535")
+
+
 def command_query(args: argparse.Namespace) -> Query | None:
     """The query of the command line or the environment.
 
@@ -93,7 +100,7 @@ def command_query(args: argparse.Namespace) -> Query | None:
             text = args.query_file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise GatewayError(
-                f"--query-file {str(args.query_file)!r} can't be read: {error}"
+                f"--query-file {str(args.query_file)!r} can't be read: {why(error)}"
             ) from error
     return resolve(command_query=text if text is not None else os.environ.get("TOOLPICK_QUERY"))
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from toolpick.cli.common import (
-    Nobody,
     add_config,
     load,
     log_to_stderr,
     run_async,
+    started,
     with_profile,
 )
 from toolpick.cli.fragments import FORMATS
+from toolpick.errors import GatewayError
 
 if TYPE_CHECKING:
     import argparse
@@ -63,7 +64,9 @@ class Found:
 
 def run(args: argparse.Namespace) -> int:
     """List."""
-    log_to_stderr(args.log_level)
+    log_to_stderr(args.log_level, servers=False)
+    if args.namespaces and args.format != "openai":
+        raise GatewayError("--namespaces is for --format openai")
     settings = with_profile(load(args).settings, args.profile, has_query=bool(args.query))
     if args.format:
         # both APIs refuse schemas whose root is oneOf, anyOf or allOf
@@ -80,14 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _find(settings: Settings, profile: str, query: str | None) -> Found:
-    from toolpick.engine.engine import FULL_CAPABILITIES, Engine
-    from toolpick.model import Era
-
-    async with Engine(settings) as engine:
-        session = engine.open_session(
-            era=Era.MODERN, capabilities=FULL_CAPABILITIES, out=Nobody(), profile=profile
-        )
-        await session.pool.settled(float("inf"))
+    async with started(settings, profile) as (engine, session):
         tools, scores = session.pool.generation.tools, None
         if query:
             limit = settings.selector.limit
