@@ -9,7 +9,6 @@ import anyio
 from toolpick.downstream.link import State
 from toolpick.engine.greetings import pass_level
 from toolpick.engine.levels import loud_enough
-from toolpick.engine.relay import Relay
 from toolpick.engine.rounds import MOST_OPEN, may_ask, too_many
 from toolpick.engine.subscriptions import tell, wants
 from toolpick.errors import METHOD_NOT_FOUND, RpcError
@@ -129,48 +128,21 @@ class Reports:
     def server_notification(
         self, link: Link, method: str, params: bytes, origin: int | None
     ) -> None:
-        """Pass on what a client can do something with."""
+        """Pass on what belongs to no call, as far as a client can do something with it."""
         session = self._session
         if method == "notifications/resources/updated":
             self._engine.subscriptions.updated(session, link, params)
-        elif method == "notifications/progress":
-            # progress of a request that is in flight was routed to it; the rest is late or invented
             return
-        elif method == "notifications/message":
-            self._log_message(link, params)
-        elif session.era is Era.LEGACY and session.out is not None:
+        if session.era is not Era.LEGACY or session.out is None:
+            return
+        if method != "notifications/message" or loud_enough(params, session.log_level):
             session.out.send(env.notification(method, params), final=False)
-
-    def _log_message(self, link: Link, params: bytes) -> None:
-        session = self._session
-        relay = self._latest(link)
-        if relay is not None:
-            relay.server_notification(link, "notifications/message", params, None)
-        elif (
-            session.era is Era.LEGACY
-            and session.out is not None
-            and loud_enough(params, session.log_level)
-        ):
-            session.out.send(env.notification("notifications/message", params), final=False)
-
-    def _latest(self, link: Link) -> Relay | None:
-        """The session's youngest call on this link."""
-        mine = [
-            call
-            for call in link.calls.values()
-            if isinstance(call, Relay) and call.exchange.session is self._session
-        ]
-        return mine[-1] if mine else None
 
     def server_request(
         self, link: Link, id: bytes, method: str, params: bytes, origin: int | None
     ) -> None:
-        """Put a question to the client: with its youngest call, else on its own."""
+        """Put a question to the client that belongs to none of its calls."""
         session, peer = self._session, link.peer
-        relay = self._latest(link)
-        if relay is not None:
-            relay.server_request(link, id, method, params, origin)
-            return
         if peer is None:
             return
         if (
