@@ -150,7 +150,8 @@ class Selections:
 
     async def search(self, query: str, entries: Sequence[ToolEntry], limit: int) -> Outcome:
         """Rank for the model's own query; where the selector fails, by shared words."""
-        outcome = await self._runner.select(query, entries, limit=limit)
+        # the model said how many it wants, so all that match are welcome
+        outcome = await self._runner.select(query, entries, limit=limit, generous=True)
         if outcome.failed:
             again = await self._fallback.select(query, entries, limit=limit)
             return Outcome(again.picks, again.reason, outcome.failed)
