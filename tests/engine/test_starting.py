@@ -195,6 +195,21 @@ async def test_a_slow_server_is_said_to_be_starting_and_is_not_ended_at_its_firs
         assert len(slow.connections) == 1
 
 
+async def test_a_server_that_only_writes_noise_is_said_to() -> None:
+    noisy = Puppet("noisy", start_timeout=0.2)
+
+    async def greet(asked: Asked) -> Message:
+        await asked.connection.line(b"Welcome!")
+        raise Silence
+
+    noisy.on["initialize"] = noisy.on["server/discover"] = greet
+    async with gateway(noisy) as scene:
+        await scene.client()
+        link = scene.engine.sessions[0].pool.links["noisy"]
+        await link.settled()
+        assert link.problem.endswith("; what it writes is no message: 'Welcome!'")
+
+
 async def test_a_server_that_never_answers_is_ended_and_started_again() -> None:
     dead = hanging("dead")
     dead.settings = {"start_timeout": 0.2}

@@ -203,9 +203,15 @@ async def test_a_hundred_calls_run_at_once():
     ("status", "kind", "body", "reason"),
     [
         (202, "text/plain", b"", "answered with HTTP status 202 and nothing else"),
-        (200, "text/html", b"<p>Hi\n there", "sent text/html that is no answer: <p>Hi there"),
+        (200, "text/html", b"<p>Hi\n there", "sent text/html that is no answer: Hi there"),
         (200, "", b"", "sent something that is no answer: "),
         (500, "text/plain", b"", "answered with HTTP status 500"),
+        (
+            502,
+            "text/html",
+            b"<!doctype html>\n<style>p {}</style><h1>Bad\ngateway</h1><p>Sorry.</p>",
+            "answered with HTTP status 502: Bad gateway Sorry.",
+        ),
         (502, "text/html", b"x" * 999, f"answered with HTTP status 502: {'x' * 200}"),
         (502, "text/html", b"x" * 99_999, f"answered with HTTP status 502: {'x' * 200}"),
         (

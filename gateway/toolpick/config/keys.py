@@ -159,7 +159,9 @@ SERVER = Table(
         Key("deny", TEXTS, "glob patterns of tools that are never listed nor called"),
         Key("timeout", SECONDS, "how long a call may take"),
         Key(
-            "start_timeout", SECONDS, "how long the first start may take; doubled for each next one"
+            "start_timeout",
+            SECONDS,
+            "how long to wait for its start; ended after 1.5 times that, the next try gets twice",
         ),
         Key(
             "scope",

@@ -80,7 +80,8 @@ class Life:
         self._pulse = Pulse(self.peer, self.params, silence)
         self._over = anyio.Event()
         self._forgotten = anyio.Event()
-        self._noise = 0
+        self.noise = ""
+        """The first line that was no message."""
 
     def params(self, members: env.Members, meta: env.Members | None = None) -> bytes:
         """Params as the server's era wants them; b"" when there is nothing to say."""
@@ -191,12 +192,11 @@ class Life:
             )
 
     def on_noise(self, frame: bytes) -> None:
-        """Log the first line that is no message; count the rest."""
-        self._noise += 1
-        if self._noise == 1:
-            shown = frame[:120].decode("utf-8", "replace")
+        """Keep and log the first line that is no message."""
+        if not self.noise:
+            self.noise = frame[:120].decode("utf-8", "replace")
             note = "further ones are not logged"
-            log.warning("server=%s event=noise line=%r note=%r", self._server, shown, note)
+            log.warning("server=%s event=noise line=%r note=%r", self._server, self.noise, note)
 
     def on_lost(self, reason: str) -> None:
         """Note the end of the connection."""

@@ -21,7 +21,7 @@ from toolpick.downstream.eras import EraWish
 from toolpick.downstream.greeting import params
 from toolpick.downstream.life import Life
 from toolpick.downstream.restarts import Restarts
-from toolpick.downstream.wires import new_wire, stderr_tail
+from toolpick.downstream.wires import masked, new_wire, stderr_tail
 from toolpick.errors import INTERNAL_ERROR, RpcError, ServerError, ServerLost, ServerStarting
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class Link:
 
     async def _start(self, life: Life) -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(self._warn_when_slow)
+            group.start_soon(self._warn_when_slow, life)
             greeted = await life.start(self._restarts.longest_start, modern=self._wish.modern)
             group.cancel_scope.cancel()
         self._wish.worked(greeted.era)
@@ -189,10 +189,11 @@ class Link:
             self.started_in,
         )
 
-    async def _warn_when_slow(self) -> None:
+    async def _warn_when_slow(self, life: Life) -> None:
         limit = self._restarts.start_timeout
         await anyio.sleep(limit)
         waited = f"has not answered for {limit:g} s since its start; still waiting"
+        waited += self._noise_of(life)
         log.warning("server=%s event=slow note=%r", self.name, waited)
         self.tried = True
         self._settle(State.STARTING, waited)
@@ -211,13 +212,21 @@ class Link:
         self.tried = self.tried or not at_probe
         tail = stderr_tail(self._wire, self.settings.env.values())
         self._last_words = tail or self._last_words
-        last = f"; its last stderr line: {tail[-1]!r}" if tail and "stderr" not in reason else ""
+        last = self._noise_of(life)
+        if tail and "stderr" not in reason:
+            last += f"; its last stderr line: {tail[-1]!r}"
         event = "again" if life.session_gone or at_probe else "lost" if up else "failed"
         level = logging.INFO if event == "again" else logging.WARNING
         log.log(level, "server=%s event=%s reason=%r", self.name, event, f"{reason}{last}")
         self._life = None
         quick = self._restarts.failures <= 1 and self.snapshot is not None
         self._settle(State.STARTING if quick else State.WAITING, f"{reason}{last}")
+
+    def _noise_of(self, life: Life) -> str:
+        """What a server that was never heard of wrote in place of messages."""
+        if life.greeted is not None or not life.noise:
+            return ""
+        return f"; what it writes is no message: {masked(life.noise, self.settings.env.values())!r}"
 
     async def _wait_before_next(self) -> None:
         gone_at = time.monotonic() + GRACE

@@ -57,7 +57,12 @@ def listen(wire: AnyWire, on_gap: Callable[[], None]) -> None:
 def stderr_tail(wire: AnyWire | None, secrets: Iterable[str]) -> list[str]:
     """The last lines that a child process wrote to stderr, its secrets masked."""
     lines = wire.stderr_tail if isinstance(wire, ChildWire) else []
+    return [masked(line, secrets) for line in lines]
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """The text without any of the secrets."""
     for secret in secrets:
         if len(secret) >= SHORTEST_SECRET:
-            lines = [line.replace(secret, "***") for line in lines]
-    return lines
+            text = text.replace(secret, "***")
+    return text

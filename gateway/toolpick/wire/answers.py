@@ -12,6 +12,7 @@ _HINTS = {
     403: "check the headers in the settings",
     404: "check the url and the transport in the settings",
     405: "check the url and the transport in the settings",
+    501: "check the url and the transport in the settings",
 }
 
 

@@ -6,6 +6,7 @@ Their texts continue a sentence that begins with the server's name.
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -19,6 +20,7 @@ EXCERPT = 200
 EXCERPT_READ = 65_536
 """Bytes of a body that are read in order to quote it."""
 SHORTEST_SECRET = 4
+_TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
 class HttpFailure(GatewayError):
@@ -44,8 +46,9 @@ class Mask:
         return text
 
     def excerpt(self, body: bytes) -> str:
-        """The beginning of a body, on one line."""
-        words = body[:EXCERPT_READ].decode("utf-8", "replace").split()
+        """The beginning of a body, on one line; of a web page the text."""
+        text = body[:EXCERPT_READ].decode("utf-8", "replace").lstrip()
+        words = (_TAGS.sub(" ", text) if text.startswith("<") else text).split()
         return self(" ".join(words))[:EXCERPT]
 
 
