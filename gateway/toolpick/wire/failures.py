@@ -19,6 +19,8 @@ EXCERPT = 200
 """Characters of a body that are quoted."""
 EXCERPT_READ = 65_536
 """Bytes of a body that are read in order to quote it."""
+PAGE_READ = 16_384
+"""Characters of a web page that are searched for text: the search may take their square."""
 SHORTEST_SECRET = 4
 _TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
@@ -48,7 +50,9 @@ class Mask:
     def excerpt(self, body: bytes) -> str:
         """The beginning of a body, on one line; of a web page the text."""
         text = body[:EXCERPT_READ].decode("utf-8", "replace").lstrip()
-        words = (_TAGS.sub(" ", text) if text.startswith("<") else text).split()
+        if text.startswith("<"):
+            text = _TAGS.sub(" ", text[:PAGE_READ])
+        words = text.split()
         return self(" ".join(words))[:EXCERPT]
 
 
