@@ -113,6 +113,26 @@ async def test_a_search_that_finds_nothing_says_so(monkeypatch: pytest.MonkeyPat
         )
 
 
+async def test_a_search_names_the_servers_that_nothing_can_be_found_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def silence(asked: Asked) -> Message:
+        raise Silence
+
+    install(monkeypatch, FakeSelector())
+    slow = Puppet("slow")
+    slow.on["initialize"] = slow.on["server/discover"] = silence
+    async with gateway(server(), slow, surface="search", selector=FAKE, list_wait=0.01) as scene:
+        client = await scene.client()
+        await scene.engine.sessions[0].pool.links["files"].usable(5)
+
+        said = await client.says("search_tools", {"query": "write a file"})
+
+        note, found, *_ = said.splitlines()
+        assert note == "Not there at the moment: slow (starting)."
+        assert found.startswith("1 of 2 tools, best first.")
+
+
 @pytest.mark.parametrize("error", [SelectionError("the model is away"), ZeroDivisionError()])
 async def test_a_broken_selector_is_stood_in_for_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch, error: Exception

@@ -104,6 +104,13 @@ def test_an_answer_without_matches_says_so_and_what_to_do():
     )
 
 
+def test_servers_that_are_missing_are_named():
+    missing = ["slow (starting)", "odd (down)"]
+    assert search_answer(TOOLS, [], Search("x"), missing=missing).startswith(
+        "Not there at the moment: slow (starting), odd (down).\nNothing matched 'x'."
+    )
+
+
 def test_a_lesser_method_is_named():
     assert search_answer(TOOLS, [], Search("x"), "the model could not be loaded").startswith(
         "Ranked by a lesser method: the model could not be loaded.\n"

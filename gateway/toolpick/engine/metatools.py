@@ -76,7 +76,8 @@ class MetaTools:
             outcome = await self._turns.selections.search(search.query, among, search.limit)
         names = [pick.id for pick in outcome.picks]
         self._turns.found(session, names)
-        self._reply_text(exchange, search_answer(tools, names, search, outcome.degraded))
+        missing = session.pool.missing
+        self._reply_text(exchange, search_answer(tools, names, search, outcome.degraded, missing))
 
     async def _list_again(self, session: Session) -> None:
         """Have servers list again whose list is not fresh, for a short time."""

@@ -114,6 +114,15 @@ class Pool:
             if not link.tried and link.state is not State.STOPPED
         ]
 
+    @property
+    def missing(self) -> list[str]:
+        """Names of the servers that list nothing yet, or no longer, each with what it is doing."""
+        return [
+            f"{link.name} ({'starting' if link.state is State.STARTING else 'down'})"
+            for link in self.links.values()
+            if link.snapshot is None and link.state is not State.STOPPED
+        ]
+
     # -- what links say
 
     def link_changed(self, link: Link) -> None:

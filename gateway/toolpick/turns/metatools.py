@@ -153,15 +153,21 @@ def _read_limit(limit: Any) -> int:
 
 
 def search_answer(
-    entries: Mapping[str, ToolEntry], names: Sequence[str], search: Search, degraded: str = ""
+    entries: Mapping[str, ToolEntry],
+    names: Sequence[str],
+    search: Search,
+    degraded: str = "",
+    missing: Sequence[str] = (),
 ) -> str:
     """The text that answers a search: the tools ``names``, best first, in the detail asked for.
 
     ``entries`` are all allowed tools by exposed name; other names are skipped. ``degraded`` says
-    why a lesser selector had to do.
+    why a lesser selector had to do, ``missing`` which servers nothing can be found of.
     """
     found = [entries[name] for name in dict.fromkeys(names) if name in entries]
     note = f"Ranked by a lesser method: {one_line(degraded, 300)}.\n" if degraded else ""
+    if missing:
+        note += f"Not there at the moment: {one_line(', '.join(missing), 300)}.\n"
     if not found:
         return note + _nothing(entries, search)
     head = f"{len(found)} of {len(entries)} tools, best first. Call one by its name"
