@@ -230,6 +230,45 @@ async def test_what_is_written_while_a_server_is_ended_is_not_kept(monkeypatch):
     assert kept == [0]
 
 
+LAUNCHED = """
+import pathlib, signal, sys, threading
+
+def leave(*_):
+    timer = threading.Timer(0.3, pathlib.Path(sys.argv[1]).touch)
+    timer.start()
+    timer.join()
+    sys.exit()
+
+signal.signal(signal.SIGTERM, leave)
+print("{}", flush=True)
+sys.stdin.read()
+if len(sys.argv) > 2:
+    leave()
+signal.pause()
+"""
+
+
+@pytest.mark.parametrize("polite", [(), ("at once",)])
+async def test_a_server_may_tidy_up_though_its_launcher_has_ended(
+    monkeypatch, tmp_path: Path, polite: tuple[str, ...]
+):
+    monkeypatch.setattr(children, "CLOSE_GRACE", 1.0)
+    tidy = tmp_path / "tidy"
+    # a shell gives what it starts behind its back no stdin but this
+    launcher = '"$0" -c "$@" <&3 & exec 3<&- ; [ "$3" ] || wait'
+    recorder = Recorder()
+    wire = ChildWire(
+        "sh",
+        ["-c", f"exec 3<&0; {launcher}", sys.executable, LAUNCHED, str(tidy), *polite],
+        {"PATH": os.environ["PATH"]},
+        "",
+    )
+    await wire.start(recorder)
+    await recorder.one("received")
+    await wire.close()
+    assert tidy.exists()
+
+
 async def test_closing_while_cancelled_still_ends_the_server():
     async with running() as child:
         await child.ask("any")

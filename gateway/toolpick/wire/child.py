@@ -29,6 +29,8 @@ CLOSE_GRACE = 1.5
 """Seconds that a server has to end after its stdin closed, and again after SIGTERM."""
 KILLS = 5
 """Times that SIGKILL is sent: what a process started in that moment escapes the first."""
+KILL_GRACE = 0.5
+"""Seconds until it is sent again."""
 CLOSED_STDOUT_GRACE = 0.5
 """Seconds that a process may outlive its stdout before it is ended."""
 UNREAD_GRACE = 0.1
@@ -125,20 +127,32 @@ class ChildWire:
 
 
 async def _end(family: processes.Family, child: _Child) -> None:
-    if await child.gone(CLOSE_GRACE) and not family.alive():
+    if await _gone(family, child, CLOSE_GRACE):
         return
     family.send(signal.SIGTERM)
-    await child.gone(CLOSE_GRACE)
-    for _ in range(4):
-        if not family.alive():
-            return
-        await asyncio.sleep(0.05)
+    if await _gone(family, child, CLOSE_GRACE):
+        return
     for _ in range(KILLS):
         family.kill()
-        await child.gone(CLOSE_GRACE)
-        if not family.alive():
+        if await _gone(family, child, KILL_GRACE):
             return
-        await asyncio.sleep(0.05)
+
+
+async def _gone(family: processes.Family, child: _Child, seconds: float) -> bool:
+    """Wait until the server and all that it started have ended, at most so long.
+
+    The process that was started may be a launcher, which ends before the server does.
+    """
+    loop = asyncio.get_running_loop()
+    latest = loop.time() + seconds
+    pause = 0.01
+    gone = await child.gone(seconds)
+    while gone and family.alive():
+        if loop.time() >= latest:
+            return False
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, 0.1)
+    return gone
 
 
 def _spawnable(
