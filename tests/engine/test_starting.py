@@ -226,7 +226,7 @@ async def test_a_server_that_never_answers_is_ended_and_started_again() -> None:
 
 async def test_a_call_of_a_server_that_is_still_starting_says_so_when_its_time_is_up() -> None:
     slow = hanging("slow")
-    slow.settings = {"timeout": 0.1, "start_timeout": 0.05}
+    slow.settings = {"timeout": 0.05, "start_timeout": 0.5}
     slow.on["initialize"] = Puppet("slow").on["initialize"]
     gate = Gate(slow)
     async with gateway(slow) as scene:

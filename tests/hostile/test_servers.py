@@ -12,6 +12,7 @@ from tests.engine.scene import called, gateway
 from tests.wire.raw_http import Asked as Request
 from tests.wire.raw_http import serving
 
+from toolpick.downstream import link as links
 from toolpick.downstream import lists
 from toolpick.downstream import restarts as schedule
 from toolpick.downstream.life import Life
@@ -80,6 +81,33 @@ async def test_a_session_id_that_no_header_can_carry_fails_one_server(id: str) -
             assert await client.says("well__echo") == "echo was called"
             error = await client.fails("tools/call", called("odd__echo"))
             assert "gave a session id that no header can carry" in error["message"]
+
+
+async def test_calls_do_not_wait_long_for_a_server_whose_starts_come_to_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(schedule, "DELAYS", (0.01,))
+    monkeypatch.setattr(links, "SHORT_WAIT", 0.05)
+    starts = 0
+
+    async def hang(asked: Asked) -> Message:
+        nonlocal starts
+        starts += 1
+        if starts < 3:
+            await asked.connection.exit(3)
+        raise Silence
+
+    puppet = odd()
+    puppet.on["initialize"] = hang
+    async with gateway(puppet) as scene:
+        client = await scene.client()
+        await puppet.lives(3)
+        await puppet.hears("initialize", count=3)
+
+        error = await client.fails("tools/call", called("odd__echo"))
+
+        assert "still starting" in error["message"]
+        assert "the last start: it exited with code 3" in error["message"]
 
 
 # -- what must not run without pause

@@ -41,6 +41,8 @@ GRACE = 30.0
 """Seconds that the tools of a server that went down stay listed."""
 SHORT_WAIT = 1.0
 """A call waits for a server's next start if that is due within so many seconds."""
+VAIN_STARTS = 2
+"""After so many starts in a row that came to nothing, a call waits only so long in all."""
 
 
 class State(StrEnum):
@@ -100,6 +102,8 @@ class Link:
         self._wire: AnyWire | None = None
         self._watched: set[str] = set()
         self._began = time.monotonic()
+        self._vain: list[str] = []
+        """Why the last starts came to nothing, since the server was last up."""
         self._scope = anyio.CancelScope()
         self._finished = anyio.Event()
         self._changed = anyio.Event()
@@ -179,6 +183,7 @@ class Link:
         self.snapshot = life.lists.snapshot
         self.started_in = time.monotonic() - self._began
         self.tried = True
+        self._vain.clear()
         self._settle(State.UP, "")
         log.info(
             "server=%s event=up era=%s version=%s tools=%d seconds=%.2f",
@@ -210,6 +215,8 @@ class Link:
         else:
             self._restarts.ended(now, now - self._began if up else 0.0)
         self.tried = self.tried or not at_probe
+        if not up and not at_probe:
+            self._vain = [*self._vain, reason][-VAIN_STARTS:]
         tail = stderr_tail(self._wire, self.settings.env.values())
         self._last_words = tail or self._last_words
         last = self._noise_of(life)
@@ -354,6 +361,8 @@ class Link:
             ServerStarting: it is still starting then.
             ServerLost: it is down, and waits for its next start.
         """
+        if len(self._vain) == VAIN_STARTS:
+            seconds = min(seconds, SHORT_WAIT)
         with anyio.move_on_after(seconds):
             while self.coming:
                 await self._changed.wait()
@@ -373,9 +382,9 @@ class Link:
         """Why nothing can be asked of the server now."""
         if self.state is State.STARTING:
             waited = time.monotonic() - self._began
-            return ServerStarting(
-                self.name, f"is still starting, {waited:.0f} s so far; try again in a moment"
-            )
+            what = f"is still starting, {waited:.0f} s so far"
+            before = f" (the last start: it {self._vain[-1]})" if self._vain else ""
+            return ServerStarting(self.name, f"{what}{before}; try again in a moment")
         again = f"; next start in {self.next_start_in:.1f} s" if self.state is State.WAITING else ""
         return ServerLost(self.name, f"is down: {self.problem or 'it was stopped'}{again}")
 
