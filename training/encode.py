@@ -25,6 +25,8 @@ LONGEST, BATCH_PIECES = 128, 2_048
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     work = Path(sys.argv[1])
     entries = [json.loads(line) for line in (work / "texts.jsonl").open()]
     texts = [entry["text"] for entry in entries]

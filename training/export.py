@@ -15,6 +15,8 @@ import numpy as np
 
 
 def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
     work, out = Path(sys.argv[1]), Path(sys.argv[2])
     table = 0
     for named in sys.argv[3:]:

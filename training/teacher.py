@@ -119,6 +119,8 @@ def build(found, config):
 
 
 def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     source, work = map(Path, sys.argv[1:])
     work.mkdir(parents=True, exist_ok=True)
     config = json.loads((source / "config.json").read_text())

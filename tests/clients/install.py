@@ -63,9 +63,9 @@ def main() -> int:
         try:
             fetch()
         except Unavailable as problem:
-            print(f"{title}: skipped, {problem}")
+            print(f"testing without the clients of the {title}: {problem}")
         else:
-            print(f"{title}: there")
+            print(f"testing with the clients of the {title}, too")
     return 0
 
 
