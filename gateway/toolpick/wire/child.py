@@ -7,19 +7,22 @@ it. stderr is always read, and its last lines are kept.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections import deque
+from contextlib import contextmanager
 from contextvars import copy_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from subprocess import PIPE
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from toolpick.errors import FrameError
 from toolpick.wire import processes
 from toolpick.wire.lines import LineBuffer, as_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from toolpick.wire.wire import Outgoing, Receiver
 
@@ -61,6 +64,7 @@ class ChildWire:
         self._guard = guard or (lambda _group, _alive: None)
         self._transport: asyncio.SubprocessTransport | None = None
         self._protocol: _Child | None = None
+        self._stdout: asyncio.ReadTransport | None = None
         self._starting: asyncio.Task[None] | None = None
 
     async def start(self, receiver: Receiver) -> None:
@@ -73,12 +77,20 @@ class ChildWire:
     async def _start(self, receiver: Receiver) -> None:
         loop = asyncio.get_running_loop()
         argv, options = _spawnable(self._argv, self._env, self._cwd)
-        transport, protocol = await loop.subprocess_exec(
-            lambda: _Child(receiver), *argv, env=self._env, cwd=self._cwd, **options
-        )
-        self._transport = transport
-        self._protocol = protocol
-        self._guard(transport.get_pid(), True)
+        with _stdout_pipe() as (ours, theirs):
+            transport, protocol = await loop.subprocess_exec(
+                lambda: _Child(receiver),
+                *argv,
+                stdout=theirs,
+                env=self._env,
+                cwd=self._cwd,
+                **options,
+            )
+            self._transport = transport
+            self._protocol = protocol
+            self._guard(transport.get_pid(), True)
+            if ours is not None:
+                self._stdout, _ = await loop.connect_read_pipe(lambda: _Stdout(protocol), ours)
 
     def send(self, frame: bytes, about: Outgoing | None = None) -> None:
         """Write one line."""
@@ -124,6 +136,10 @@ class ChildWire:
         finally:
             self._guard(group, False)
             transport.close()
+            if self._stdout is not None:
+                self._stdout.close()
+            # its pipes close in the loop's next round
+            await asyncio.sleep(0)
 
 
 async def _end(family: processes.Family, child: _Child) -> None:
@@ -169,12 +185,55 @@ def _spawnable(
         command = str(Path(cwd) / command)
     found = shutil.which(command, path=env.get("PATH")) or shutil.which(command, path=beside)
     if found is None:
-        raise FileNotFoundError(2, f"command {argv[0]!r} not found on PATH {env.get('PATH', '')!r}")
+        raise FileNotFoundError(2, _not_found(command))
+    if cwd and not Path(cwd).is_dir():
+        raise FileNotFoundError(2, f"cwd {cwd!r} is no folder")
     if sys.platform == "win32":
         import subprocess
 
         return (found, *argv[1:]), {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return (found, *argv[1:]), {"start_new_session": True}
+
+
+def _not_found(command: str) -> str:
+    if "/" not in command:
+        return f"command {command!r} not found on PATH; install it, or write its absolute path"
+    what = "is no program that may be run" if Path(command).exists() else "is not there"
+    return f"command {command!r} {what}"
+
+
+@contextmanager
+def _stdout_pipe() -> Iterator[tuple[IO[bytes] | None, int]]:
+    """Our end of a pipe for the child's stdout, and the child's; asyncio's own pipe on Windows.
+
+    asyncio hands on what comes through its own pipe in the loop's next round: one more round, and
+    one more system call, for each answer.
+    """
+    if sys.platform == "win32":
+        yield None, PIPE
+        return
+    read, write = os.pipe()
+    ours = os.fdopen(read, "rb", 0)
+    try:
+        yield ours, write
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        os.close(write)
+
+
+class _Stdout(asyncio.Protocol):
+    """Hands on what the child writes."""
+
+    def __init__(self, child: _Child) -> None:
+        self._child = child
+
+    def data_received(self, data: bytes) -> None:
+        self._child.pipe_data_received(1, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._child.pipe_connection_lost(1, exc)
 
 
 class _Child(asyncio.SubprocessProtocol):
