@@ -1,5 +1,7 @@
 """What a client meets while servers are still starting."""
 
+import re
+
 import anyio
 from tests.engine.puppets import Asked, Message, Puppet, Silence, answer_in, tool
 from tests.engine.scene import LIST_CHANGED, called, gateway
@@ -226,7 +228,7 @@ async def test_a_server_that_never_answers_is_ended_and_started_again() -> None:
 
 async def test_a_call_of_a_server_that_is_still_starting_says_so_when_its_time_is_up() -> None:
     slow = hanging("slow")
-    slow.settings = {"timeout": 0.05, "start_timeout": 0.5}
+    slow.settings = {"timeout": 0.05, "start_timeout": 0.3}
     slow.on["initialize"] = Puppet("slow").on["initialize"]
     gate = Gate(slow)
     async with gateway(slow) as scene:
@@ -236,8 +238,8 @@ async def test_a_call_of_a_server_that_is_still_starting_says_so_when_its_time_i
         error = await client.fails("tools/call", called("slow__late"))
 
         gate.open()
-        assert error == {
-            "code": -32000,
-            "message": "Tool 'slow__late' can't be called now: server 'slow' is still starting, "
-            "0 s so far; try again in a moment",
-        }
+        assert error["code"] == -32000
+        said = (
+            r"Tool 'slow__late' can't be called now: server 'slow' is still starting, \d s so far"
+        )
+        assert re.fullmatch(rf"{said}( \(.*\))?; try again in a moment", error["message"])

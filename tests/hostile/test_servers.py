@@ -345,3 +345,43 @@ async def test_an_update_of_no_resource_is_not_told() -> None:
             await puppet.tells(updated, {"uri": uri})
 
         assert await client.notice(updated) == {"uri": "x://1"}
+
+
+async def test_a_change_that_was_not_told_is_found_when_a_client_lists_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    puppet = odd(tool("one"))
+    async with gateway(puppet) as scene:
+        client = await scene.client()
+        await client.tools()
+        puppet.tools = [tool("two")]
+        assert await client.tools() == ["odd__one"]
+
+        monkeypatch.setattr(links, "OLD", 0.0)
+        await client.tools()
+
+        await client.notice(LIST_CHANGED)
+        assert await client.tools() == ["odd__two"]
+
+
+async def test_a_server_that_is_busy_is_not_asked_for_its_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(links, "OLD", 0.0)
+    marked: list[set[str] | None] = []
+    monkeypatch.setattr(lists.Lists, "mark_stale", lambda _, kinds=None: marked.append(kinds))
+    puppet = odd()
+
+    async def hang(asked: Asked) -> Message:
+        raise Silence
+
+    puppet.on["tools/call"] = hang
+    async with gateway(puppet) as scene:
+        client = await scene.client()
+        await scene.settled()
+        client.send("tools/call", called("odd__echo"))
+        await puppet.hears("tools/call")
+
+        await client.tools()
+
+        assert marked == []

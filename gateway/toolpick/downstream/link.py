@@ -39,6 +39,8 @@ log = logging.getLogger("toolpick.server")
 
 GRACE = 30.0
 """Seconds that the tools of a server that went down stay listed."""
+OLD = 60.0
+"""Seconds after which a tool list is read again when a client asks for it."""
 SHORT_WAIT = 1.0
 """A call waits for a server's next start if that is due within so many seconds."""
 VAIN_STARTS = 2
@@ -296,6 +298,11 @@ class Link:
         if self._life is None or self.state is not State.UP:
             return 0.0
         return time.monotonic() - self._life.lists.read_at
+
+    def look_again(self) -> None:
+        """Have an old tool list read again soon; servers change them and forget to say so."""
+        if self._life is not None and not self.calls and self.list_age > OLD:
+            self._life.lists.mark_stale({"tools"})
 
     async def refresh(self) -> None:
         """Read the tool list again and wait until that is done or the server is lost."""

@@ -72,6 +72,8 @@ class Turns:
         cursor = exchange.params.get("cursor")
         if cursor is not None and bytes(cursor) != b"null":
             raise RpcError(INVALID_PARAMS, "Invalid params: unknown cursor; the list has one page")
+        for link in exchange.session.pool.links.values():
+            link.look_again()
         query = self.query(exchange)
         if lists.must_wait(exchange):
             return self._list_later(exchange, query)
