@@ -37,8 +37,11 @@ NAME, PARAMETER_TEXT = 2.0, 0.25
 """How much a word counts in a name and in a parameter's description; elsewhere it counts once."""
 RATIO = 0.35
 
-TYPO_CHARS, TYPOS, TYPO_WEIGHT = 5, 4, 0.5
-"""Unknown words of so many letters, so many a query, are looked for with one letter changed."""
+TYPO_CHARS, TYPO_LONGEST, TYPOS, TYPO_WEIGHT = 5, 30, 4, 0.5
+"""Unknown words of so many letters, so many a query, are looked for with one letter changed.
+
+There are 54 for each letter of a word: a key or an encoded file in a prompt must not be tried.
+"""
 
 _IDENTIFIER = re.compile(r"[\w.:/-]+")
 
@@ -99,7 +102,7 @@ class LexicalIndex:
             place = self._places.get(term)
             if place is not None:
                 found.append((place, 1.0))
-            elif len(term) >= TYPO_CHARS and tried < TYPOS and term.isascii() and term.isalpha():
+            elif tried < TYPOS and _may_be_misspelt(term):
                 tried += 1
                 near = [self._places[word] for word in misspelt(term) if word in self._places]
                 found += [(place, TYPO_WEIGHT / len(near)) for place in near]
@@ -168,6 +171,10 @@ def fields(tool: Tool) -> list[tuple[str, float]]:
         (" ".join(parameter.name for parameter in parameters), 1.0),
         *((parameter.description[:PARAMETER_CHARS], PARAMETER_TEXT) for parameter in parameters),
     ]
+
+
+def _may_be_misspelt(term: str) -> bool:
+    return TYPO_CHARS <= len(term) <= TYPO_LONGEST and term.isascii() and term.isalpha()
 
 
 def misspelt(word: str) -> list[str]:

@@ -25,6 +25,8 @@ SHORTEST, KEPT_SHARE = 4, 0.7
 """Words are forms of one when they share a beginning: so many letters, so much of the longer."""
 COMPOUND = 8
 """Words this long may be two words written as one."""
+LONGEST = 80
+"""No word is longer: what is, such as a key or an encoded file, is not looked up."""
 PROMPT_CHARS = 4_000
 RECENT = 32
 """Prompts whose English words are remembered, since several ask for them within a turn."""
@@ -85,7 +87,9 @@ class Lexicon:
         translated = 0
         for word in _WORD.findall(text):
             for part in _parts(word):
-                key = folded(part)
+                if len(part) > LONGEST and not unspaced(part):
+                    continue
+                key = folded(part[:LONGEST])
                 if key in _EMPTY:
                     continue
                 english = self._run(part) if unspaced(part) else self._spaced(key)

@@ -42,6 +42,8 @@ class WordPiece:
         known = self._known
         found: list[int] = []
         for word in split(text):
+            if len(word) > LONGEST:
+                continue
             numbers = known.get(word)
             if numbers is None:
                 if len(known) >= CACHED:
@@ -61,8 +63,6 @@ class WordPiece:
         )
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        if len(word) > LONGEST:
-            return ()
         numbers: list[int] = []
         start, mark = 0, ""
         while start < len(word):

@@ -49,6 +49,8 @@ would yes yet you your yours
 STOP = frozenset(_STOP.split())
 
 PROMPT_CHARS = 8_000
+REMEMBERED = 100
+"""Longest word whose terms are remembered: longer ones, such as keys, don't come again."""
 
 _stemmer = SnowballStemmer("english")
 
@@ -90,7 +92,7 @@ def terms(text: str) -> list[str]:
     """What is indexed and searched: as ``tokens``, with English words stemmed."""
     found: list[str] = []
     for word in _raw(text):
-        found += _terms(word)
+        found += _remembered(word) if len(word) <= REMEMBERED else _terms(word)
     return found
 
 
@@ -98,9 +100,11 @@ def _raw(text: str) -> list[str]:
     return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
 
 
-@lru_cache(maxsize=32_768)
 def _terms(word: str) -> tuple[str, ...]:
     return tuple(_stem(token) if token.isascii() else token for token in _tokens(word))
+
+
+_remembered = lru_cache(maxsize=32_768)(_terms)
 
 
 def _stem(token: str) -> str:
