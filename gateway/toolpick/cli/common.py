@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import os
 import sys
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 from toolpick.errors import ConfigError, GatewayError, Problem
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from toolpick.config.load import Loaded
@@ -34,9 +34,24 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log-level",
         choices=LEVELS,
-        default=os.environ.get("TOOLPICK_LOG", "warning"),
+        type=_level,
+        default=os.environ.get("TOOLPICK_LOG") or "warning",
         help="least level that is logged, to stderr (default warning, or TOOLPICK_LOG)",
     )
+
+
+def _level(text: str) -> str:
+    """A level of logs; of the choices of an option its default need not be one."""
+    if text.lower() in LEVELS:
+        return text.lower()
+    raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(LEVELS)}")
+
+
+def count(text: str) -> int:
+    """The value of an option that says how many: a whole number, at least 1."""
+    if text.isascii() and text.isdigit() and len(text) < 10 and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no number of things; write 1 or more")
 
 
 def load(args: argparse.Namespace) -> Loaded:
@@ -56,11 +71,19 @@ def load(args: argparse.Namespace) -> Loaded:
 
 
 def settings_file(args: argparse.Namespace) -> Path | None:
-    """The settings file that the options name, else the usual one, if there is any."""
+    """The settings file that the options name, else the usual one, if there is any.
+
+    Raises:
+        GatewayError: the working directory is gone.
+    """
     from toolpick.config.locate import locate
 
+    try:
+        here = Path.cwd()
+    except OSError as error:
+        raise GatewayError("the working directory is gone; change to another one") from error
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is no home
-    return locate(args.config, os.environ, Path.cwd(), home)
+    return locate(args.config, os.environ, here, home)
 
 
 def with_surface(settings: Settings, surface: str | None) -> Settings:

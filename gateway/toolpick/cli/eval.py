@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolpick.cli.common import add_config, load, log_to_stderr
+from toolpick.cli.common import add_config, count, load, log_to_stderr
 from toolpick.errors import GatewayError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser.add_argument(
         "--selector", action="append", metavar="KIND", help="one or several; default: yours"
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="most tools that are selected")
+    parser.add_argument("--limit", type=count, metavar="N", help="most tools that are selected")
     parser.add_argument(
         "--min",
         action="append",

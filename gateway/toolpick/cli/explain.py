@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolpick.cli.common import add_config, load, log_to_stderr
+from toolpick.cli.common import add_config, count, load, log_to_stderr
 from toolpick.errors import GatewayError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "--tools", type=Path, metavar="FILE", help="a catalog; default: that of your servers"
     )
     parser.add_argument("--selector", metavar="KIND", help="default: yours")
-    parser.add_argument("--limit", type=int, metavar="N", help="most tools that are selected")
+    parser.add_argument("--limit", type=count, metavar="N", help="most tools that are selected")
     parser.add_argument("--all", action="store_true", help="show every tool with a score")
     parser.add_argument("--json", action="store_true", help="print one JSON object a tool")
 

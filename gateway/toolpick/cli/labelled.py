@@ -109,7 +109,7 @@ def _objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[st
             continue
         try:
             found = json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             problems.append(Problem(str(path), line, "", f"is no JSON: {error}"))
             continue
         if isinstance(found, dict):

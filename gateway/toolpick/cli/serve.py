@@ -24,6 +24,8 @@ from toolpick.config.settings import SURFACES
 from toolpick.errors import GatewayError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from toolpick.config.load import Loaded
     from toolpick.config.settings import Settings
     from toolpick.engine.engine import Engine
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("toolpick.serve")
 
 REQUIRED_FAILED = 2
+LONGEST_QUERY = 1_000_000
+"""Characters of a query file that are read."""
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -97,7 +101,8 @@ def command_query(args: argparse.Namespace) -> Query | None:
     text = args.query
     if text is None and args.query_file is not None:
         try:
-            text = args.query_file.read_text(encoding="utf-8")
+            with args.query_file.open(encoding="utf-8") as file:
+                text = file.read(LONGEST_QUERY)
         except (OSError, UnicodeDecodeError) as error:
             raise GatewayError(
                 f"--query-file {str(args.query_file)!r} can't be read: {why(error)}"
@@ -123,7 +128,7 @@ async def _serve(
     ):
 
         async def stop_on_signal() -> None:
-            with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            with anyio.open_signal_receiver(*ending_signals()) as signals:
                 async for number in signals:
                     log.info("event=signal number=%d", number)
                     tasks.cancel_scope.cancel()
@@ -144,6 +149,15 @@ async def _serve(
         await _front(engine, settings, args, control)
         tasks.cancel_scope.cancel()
     return code
+
+
+def ending_signals() -> Iterator[signal.Signals]:
+    """The signals that end the gateway in good order."""
+    yield signal.SIGINT
+    yield signal.SIGTERM
+    # sent when a terminal is closed; nohup has it ignored
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        yield signal.SIGHUP
 
 
 async def _front(
