@@ -61,7 +61,6 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
         ["no-such-command"],
         ["serve", "--port", "many"],
         ["serve", "--port", "65536"],
@@ -76,6 +75,16 @@ def test_a_mistake_on_the_command_line_is_said_and_ends_with_2(
 
     assert ended.value.code == 2
     assert "usage: toolpick" in capsys.readouterr().err
+
+
+def test_without_a_command_help_is_shown_all_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([]) == 2
+
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "examples:\n  toolpick check" in said.err
 
 
 def test_output_that_nobody_reads_is_no_crash() -> None:

@@ -164,6 +164,7 @@ def test_a_gateway_over_http_tells_of_each_profile(
         ("raw", "pictures", "legacy", "search", "profile", 2, 1),
         ("raw", "", "modern", "full", "", total, total),
     ]
+    assert text.startswith(f"gateway {said['pid']}  http at port {port}  {config}\n")
     assert "  raw 1, profile pictures  legacy 2025-11-25" in text
     assert "  all clients of 2026-07-28  modern 2026-07-28" in text
 

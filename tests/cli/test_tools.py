@@ -187,7 +187,7 @@ def test_a_table_is_printed_for_people(shown: Callable[..., tuple[int, str]]) ->
     head, first, *_ = out.splitlines()
     assert (code, head.split()) == (0, ["tool", "score", "tokens", "description"])
     assert first.startswith("all__test_image_content")
-    assert re.search(r"\n\d+ tools of \d+, about [\d,]+ tokens of [\d,]+\n\Z", out)
+    assert re.search(r"\n\d+ tools? of \d+, about [\d,]+ tokens of [\d,]+\n\Z", out)
 
 
 def test_a_profile_that_there_is_not_is_said(shown: Callable[..., tuple[int, str]]) -> None:

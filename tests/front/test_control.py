@@ -130,6 +130,7 @@ async def test_status_tells_of_every_session_and_server(tmp_path: Path) -> None:
         assert said == {
             "pid": os.getpid(),
             "cwd": os.getcwd(),  # noqa: PTH109
+            "port": 0,
             "transport": "stdio",
             "settings": "servers.toml",
             "selector": "lexical",

@@ -19,13 +19,14 @@ COMMANDS = (
     *("hook", "install", "uninstall", "status"),
 )
 
+WRONG_USE = 2
 CONFIG_ERROR = 3
 EXAMPLES = """\
 examples:
   toolpick check                          start every server once and say what works
   toolpick install claude-code            let a client start it; so do cursor, vscode, codex, ...
   toolpick serve                          serve one client over stdio (what a client's settings run)
-  toolpick serve --http --port 8000       serve many clients at http://127.0.0.1:8000/mcp
+  toolpick serve --http                   serve many clients at http://127.0.0.1:8931/mcp
   toolpick tools --query "rename a file"  show what a turn would be shown
   toolpick explain "rename a file"        show why
 
@@ -83,6 +84,9 @@ def _run(given: Sequence[str]) -> int:
 
     from toolpick.errors import ConfigError, GatewayError
 
+    if not given:
+        parser().print_help(sys.stderr)
+        return WRONG_USE
     args = parser().parse_args(given)
     command = importlib.import_module(f"toolpick.cli.{args.command}")
     try:

@@ -50,7 +50,8 @@ def asked(environ: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def _described(gateway: Mapping[str, Any]) -> Iterator[str]:
     settings = gateway["settings"] or "no settings file"
-    yield f"gateway {gateway['pid']}  {gateway['transport']}  {settings}"
+    port = f" at port {gateway['port']}" if gateway.get("port") else ""
+    yield f"gateway {gateway['pid']}  {gateway['transport']}{port}  {settings}"
     yield f"  in {gateway['cwd']}, selector {gateway['selector']}"
     if not gateway["sessions"]:
         yield "  no client is connected"

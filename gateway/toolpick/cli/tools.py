@@ -123,7 +123,8 @@ def _print_table(found: Found) -> None:
     print(table(head, [_cells(row, scored) for row in rows]))
     shown = sum(row["tokens"] for row in rows)
     total = estimate_total(entry.raw for entry in found.tools.values())
-    print(f"\n{len(rows)} tools of {len(found.tools)}, about {shown:,} tokens of {total:,}")
+    many = "tool" if len(rows) == 1 else "tools"
+    print(f"\n{len(rows)} {many} of {len(found.tools)}, about {shown:,} tokens of {total:,}")
 
 
 def _cells(row: dict[str, Any], scored: bool) -> tuple[str, ...]:

@@ -170,7 +170,8 @@ class Control:
         return await self._hooks.prompt(said)
 
     async def _status(self, said: Mapping[str, Any]) -> dict[str, Any]:
-        return {"pid": os.getpid(), "cwd": self._said["cwd"], **status(self._engine)}
+        here = {"pid": os.getpid(), "cwd": self._said["cwd"], "port": self._said.get("port", 0)}
+        return {**here, **status(self._engine)}
 
 
 def sweep(folder: str) -> None:
