@@ -290,6 +290,28 @@ async def test_a_command_that_does_not_exist_fails_the_start():
     assert (wire.pid, wire.stderr_tail, wire.abandon(1)) == (0, [], False)
 
 
+async def test_what_can_not_be_started_is_told_apart(tmp_path: Path):
+    text = tmp_path / "text"
+    text.write_text("no program")
+    env = {"PATH": os.environ["PATH"]}
+    missing = tmp_path / "missing"
+
+    assert [
+        await refused(ChildWire(command, [], env, cwd))
+        for command, cwd in ((str(text), ""), (str(missing), ""), ("sh", str(missing)))
+    ] == [
+        f"command '{text}' is no program that may be run",
+        f"command '{missing}' is not there",
+        f"cwd '{missing}' is no folder",
+    ]
+
+
+async def refused(wire: ChildWire) -> str | None:
+    with pytest.raises(OSError) as raised:
+        await wire.start(Recorder())
+    return raised.value.strerror
+
+
 async def test_a_path_is_relative_to_where_the_server_runs(tmp_path: Path):
     program = tmp_path / "program"
     program.write_text('#!/bin/sh\necho "$PWD"\n')
