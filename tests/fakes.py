@@ -138,6 +138,9 @@ class FakeLink:
     def adopt(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
 
+    def look_again(self) -> None:
+        return
+
     async def usable(self, seconds: float) -> Peer:
         raise self.unavailable()
 
