@@ -83,7 +83,8 @@ def test_an_address_for_others_needs_a_token() -> None:
     with pytest.raises(GatewayError) as caught:
         guard("0.0.0.0", None)
     assert str(caught.value) == (
-        "http: '0.0.0.0' can be reached from other machines; set a token or listen on 127.0.0.1"
+        "http: '0.0.0.0' can be reached from other machines; set token in [gateway], or listen on "
+        "127.0.0.1"
     )
 
 

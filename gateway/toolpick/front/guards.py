@@ -130,7 +130,8 @@ def guard(
     accepted = tuple((each.encode(), name) for each, name in tokens if each)
     if not local and not accepted:
         raise GatewayError(
-            f"http: {host!r} can be reached from other machines; set a token or listen on 127.0.0.1"
+            f"http: {host!r} can be reached from other machines; set token in [gateway], or listen "
+            "on 127.0.0.1"
         )
     names = frozenset(name.lower() for name in hosts)
     pages = frozenset(origin.rstrip("/").lower() for origin in origins)

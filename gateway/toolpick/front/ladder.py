@@ -132,7 +132,7 @@ def _check_name(message: env.Envelope, headers: Headers) -> None:
 
 
 def _mismatch(header: str, body: str) -> Refused:
-    text = f"Header mismatch: {header} is not {body}"
+    text = f"Header mismatch: {header} must be {body}"
     return _refused(HEADER_MISMATCH, text)
 
 
