@@ -1,7 +1,9 @@
 """``toolpick tools`` and the profile part of ``toolpick check``, over a real server."""
 
 import json
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
-from tests.programs import SERVERS, mounting
+from tests.programs import SERVERS, TOOLPICK, mounting
 
 from toolpick.cli import main
 from toolpick.cli.fragments import fragment
@@ -216,6 +218,20 @@ def test_servers_that_are_not_there_are_named_once(
 
     assert main(["tools", "--config", str(config)]) == 0
     assert capsys.readouterr().err == "toolpick: without one, two; toolpick check says why\n"
+
+
+def test_a_character_that_the_terminal_lacks_is_shown_as_another(tmp_path: Path) -> None:
+    catalog = tmp_path / "tools.jsonl"
+    catalog.write_text('{"server": "s", "name": "größe", "description": "size"}', encoding="utf-8")
+    env = {**os.environ, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+
+    ended = subprocess.run(
+        [TOOLPICK, "explain", "size", "--tools", str(catalog)],
+        env=env, capture_output=True, check=False,
+    )  # fmt: skip
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert b"s/gr??e" in ended.stdout
 
 
 def test_namespaces_without_their_format_are_a_mistake(

@@ -90,7 +90,7 @@ def test_a_limit_that_leaves_nothing_is_refused(
 ) -> None:
     code, _, err = run(tmp_path, TOOLPICK, *command, "--limit", limit)
     assert code == 2
-    said = f"argument --limit: '{limit}' is no number of things; write 1 or more"
+    said = f"argument --limit: '{limit}' is no whole number above 0"
     assert err.splitlines()[-1].endswith(said)
 
 

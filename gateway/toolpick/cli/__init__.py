@@ -88,6 +88,9 @@ def _run(given: Sequence[str]) -> int:
         parser().print_help(sys.stderr)
         return WRONG_USE
     args = parser().parse_args(given)
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):
+        # what servers call their tools need not be in the character set of a terminal
+        reconfigure(errors="replace")
     command = importlib.import_module(f"toolpick.cli.{args.command}")
     try:
         code: int = command.run(args)

@@ -51,7 +51,7 @@ def count(text: str) -> int:
     """The value of an option that says how many: a whole number, at least 1."""
     if text.isascii() and text.isdigit() and len(text) < 10 and int(text):
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no number of things; write 1 or more")
+    raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
 
 
 def load(args: argparse.Namespace) -> Loaded:
