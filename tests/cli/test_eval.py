@@ -78,9 +78,14 @@ def test_a_floor_that_makes_no_sense_is_refused(files, floor, capsys):
 
 
 def test_labels_that_name_no_tool_are_told(files, capsys):
-    queries = [{"id": "9", "query": "x y", "gold": ["mail/sned"]}, QUERIES[0]]
+    queries = [
+        {"id": "9", "query": "x y", "gold": ["mail/sned", "mail__send_message"]},
+        QUERIES[0],
+    ]
     assert main(["eval", *files(queries=queries)]) == 0
-    assert "query '9': no tool 'mail/sned'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "query '9': no tool 'mail/sned'\n" in said
+    assert "query '9': no tool 'mail__send_message'; write server/tool\n" in said
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,9 @@ def _warn_of_strangers(path: Path, queries: list[Labelled], shelf: Shelf) -> Non
         for group in labelled.groups:
             if not any(id in shelf.tokens for id in group):
                 named = " or ".join(map(repr, sorted(group))) or "an empty group"
-                print(f"toolpick: {path}: query {labelled.id!r}: no tool {named}", file=sys.stderr)
+                hint = "; write server/tool" if not any("/" in id for id in group) else ""
+                what = f"query {labelled.id!r}: no tool {named}{hint}"
+                print(f"toolpick: {path}: {what}", file=sys.stderr)
 
 
 def _floor(text: str) -> tuple[str, float]:
