@@ -2,9 +2,10 @@
 
 `python small_server.py [OPTION...] [TOOL...]` lists these tools and says which one was called.
 Options: `--die TEXT` writes TEXT to stderr and exits with code 7; `--hang` never answers; `--print`
-writes lines that are no messages; `--roll PORT` answers a roll: the server and two processes that
-it starts connect to the test at PORT, say who they are, and keep the connection for as long as they
-live. `stubborn` ignores SIGTERM; so does `stray`, which left the process group as well.
+writes lines that are no messages; `--roll PORT` answers a roll: the server connects to the test at
+PORT, says who it is, and keeps the connection for as long as it lives. `--family PORT` starts two
+processes that do the same: `stubborn` ignores SIGTERM; so does `stray`, which left the process
+group as well.
 """
 
 import json
@@ -81,12 +82,13 @@ def main(arguments: list[str]) -> None:
         elif option == "--linger":
             linger(int(arguments.pop(0)), arguments.pop(0))
         elif option == "--roll":
+            roll = answer_roll(int(arguments.pop(0)), "server")
+        elif option == "--family":
             port = arguments.pop(0)
             started = [sys.executable, "-S", "-E", __file__, "--linger", port]
             quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
             for name, apart in (("stubborn", False), ("stray", True)):
                 subprocess.Popen([*started, name], start_new_session=apart, **quiet)  # type: ignore[call-overload]
-            roll = answer_roll(int(port), "server")
     serve(arguments)
     del roll
 

@@ -41,6 +41,10 @@ GREETING = json.dumps(
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and sessions")
 
 
+Mounting = Callable[..., Path]
+Start = Callable[..., Process]
+
+
 class Roll:
     """Who is there: each process holds a connection that ends with it."""
 
@@ -80,15 +84,24 @@ def roll() -> Iterator[Roll]:
 
 
 @pytest.fixture
-def config(tmp_path: Path, roll: Roll) -> Path:
-    arguments = json.dumps([str(SERVER), "--roll", str(roll.port), "echo"])
-    path = tmp_path / "servers.toml"
-    path.write_text(f"[servers.srv]\ncommand = {json.dumps(sys.executable)}\nargs = {arguments}\n")
-    return path
+def mounting(tmp_path: Path, roll: Roll) -> Callable[..., Path]:
+    """Write settings with one server, alone or with a family that does not want to end."""
+
+    def written(*, family: bool) -> Path:
+        port = str(roll.port)
+        arguments = [str(SERVER), *(["--family", port] if family else []), "--roll", port, "echo"]
+        path = tmp_path / "servers.toml"
+        path.write_text(
+            f"[servers.srv]\ncommand = {json.dumps(sys.executable)}\n"
+            f"args = {json.dumps(arguments)}\n"
+        )
+        return path
+
+    return written
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[..., Process]]:
+def start() -> Iterator[Start]:
     """Start a process that is ended with the test at the latest."""
     started: list[Process] = []
 
@@ -120,18 +133,11 @@ def terminate(process: Process) -> None:
     process.send_signal(signal.SIGTERM)
 
 
-def interrupt(process: Process) -> None:
-    process.send_signal(signal.SIGINT)
-
-
-@pytest.mark.parametrize("end_it", [close_stdin, terminate, interrupt])
+@pytest.mark.parametrize("end_it", [close_stdin, terminate])
 def test_a_gateway_that_is_asked_to_end_takes_everything_with_it(
-    end_it: Callable[[Process], None],
-    roll: Roll,
-    config: Path,
-    start: Callable[..., Process],
+    end_it: Callable[[Process], None], roll: Roll, mounting: Mounting, start: Start
 ) -> None:
-    gateway = start(*serve(config))
+    gateway = start(*serve(mounting(family=True)))
     initialize(gateway)
     assert roll.call(3) == EVERYONE
 
@@ -141,10 +147,23 @@ def test_a_gateway_that_is_asked_to_end_takes_everything_with_it(
     assert gateway.wait(PATIENCE) == 0
 
 
-def test_a_gateway_that_is_killed_takes_everything_with_it(
-    roll: Roll, config: Path, start: Callable[..., Process]
+def test_a_gateway_that_is_interrupted_ends_its_servers(
+    roll: Roll, mounting: Mounting, start: Start
 ) -> None:
-    gateway = start(*serve(config))
+    gateway = start(*serve(mounting(family=False)))
+    initialize(gateway)
+    assert roll.call(1) == ["server"]
+
+    gateway.send_signal(signal.SIGINT)
+
+    roll.wait_until_all_are_gone()
+    assert gateway.wait(PATIENCE) == 0
+
+
+def test_a_gateway_that_is_killed_takes_everything_with_it(
+    roll: Roll, mounting: Mounting, start: Start
+) -> None:
+    gateway = start(*serve(mounting(family=True)))
     initialize(gateway)
     assert roll.call(3) == EVERYONE
 
@@ -154,9 +173,9 @@ def test_a_gateway_that_is_killed_takes_everything_with_it(
 
 
 def test_a_client_that_is_killed_takes_everything_with_it(
-    roll: Roll, config: Path, start: Callable[..., Process]
+    roll: Roll, mounting: Mounting, start: Start
 ) -> None:
-    client = start(sys.executable, "-c", CLIENT, *serve(config))
+    client = start(sys.executable, "-c", CLIENT, *serve(mounting(family=True)))
     initialize(client)
     assert roll.call(3) == EVERYONE
 
@@ -165,14 +184,12 @@ def test_a_client_that_is_killed_takes_everything_with_it(
     roll.wait_until_all_are_gone()
 
 
-def test_a_gateway_over_http_takes_everything_with_it(
-    roll: Roll, config: Path, start: Callable[..., Process]
-) -> None:
+def test_a_gateway_over_http_ends_its_servers(roll: Roll, mounting: Mounting, start: Start) -> None:
     port = free_port()
-    gateway = start(*serve(config, "--http", "--port", str(port)))
+    gateway = start(*serve(mounting(family=False), "--http", "--port", str(port)))
     wait_for_port(port, gateway)
     post(port)
-    assert roll.call(3) == EVERYONE
+    assert roll.call(1) == ["server"]
 
     terminate(gateway)
 
@@ -193,9 +210,9 @@ def post(port: int) -> None:
 
 
 def test_a_server_that_is_started_again_leaves_nothing_of_its_first_life(
-    roll: Roll, config: Path, start: Callable[..., Process]
+    roll: Roll, mounting: Mounting, start: Start
 ) -> None:
-    gateway = start(*serve(config))
+    gateway = start(*serve(mounting(family=True)))
     initialize(gateway)
     assert roll.call(3) == EVERYONE
     [server] = children(gateway.pid, SERVER.name)
@@ -204,6 +221,7 @@ def test_a_server_that_is_started_again_leaves_nothing_of_its_first_life(
 
     roll.wait_until_all_are_gone()
     assert roll.call(3) == EVERYONE
+    gateway.kill()
 
 
 def children(parent: int, name: str) -> list[int]:
