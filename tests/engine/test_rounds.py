@@ -90,6 +90,26 @@ async def test_between_modern_halves_rounds_pass_untouched() -> None:
         ]
 
 
+@pytest.mark.parametrize("server_era", ["legacy", "modern"])
+async def test_a_call_through_call_tool_has_rounds_like_any_other(server_era: str) -> None:
+    puppet = {"legacy": legacy_server(NAME), "modern": modern_server(more({"name": NAME}, "s"))}[
+        server_era
+    ]
+    async with gateway(puppet, surface="search") as scene:
+        client = await scene.client("modern", **ALL)
+        through = {"name": "srv__echo", "arguments": {"a": 1}}
+        asked = await client.call("call_tool", through)
+        back = {
+            **called("call_tool", through),
+            "requestState": asked["requestState"],
+            "inputResponses": responses(asked, {"action": "accept"}),
+        }
+
+        result = await client.ask("tools/call", back)
+
+        assert "{'action': 'accept'}" in result["content"][0]["text"]
+
+
 # -- a legacy client and a modern server: the gateway drives the rounds
 
 

@@ -123,6 +123,22 @@ async def test_a_list_that_was_given_up_is_not_answered_when_servers_are_there()
         assert [message for message in client.heard if message.get("id") == id] == []
 
 
+async def test_a_call_that_was_given_up_while_it_waited_is_never_made() -> None:
+    slow = Puppet("slow")
+    gate = Gate(slow)
+    async with gateway(slow) as scene:
+        client = await scene.client()
+        id = client.send("tools/call", called("slow__echo"))
+        await slow.hears("tools/list")
+        client.notify("notifications/cancelled", {"requestId": id, "reason": "enough"})
+
+        gate.open()
+
+        assert await client.tools() == ["slow__echo"]
+        assert "tools/call" not in slow.methods()
+        assert [message for message in client.heard if message.get("id") == id] == []
+
+
 async def test_a_call_waits_for_the_server_that_its_name_begins_with() -> None:
     slow = Puppet("slow", tool("late"))
     gate = Gate(slow)
