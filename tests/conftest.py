@@ -1,6 +1,7 @@
 """Settings of the test runner. Fixtures stand beside the tests that use them."""
 
 import logging
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +9,16 @@ from hypothesis import settings
 
 settings.register_profile("toolpick", deadline=None)  # a busy machine is no failure
 settings.load_profile("toolpick")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the gateways of tests and of whoever runs them from each other."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("TOOLPICK_")]:
+            patch.delenv(name)
+        patch.setenv("TOOLPICK_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+        yield
 
 
 @pytest.fixture(autouse=True)
