@@ -1,6 +1,8 @@
 """Commands in odd surroundings: one clear sentence, the right exit code, never a traceback."""
 
+import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -8,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.engine.scene import greeting
 from tests.hostile.test_stdio import ping, serving
-from tests.programs import PATIENCE, TOOLPICK, Process
+from tests.programs import PATIENCE, TOOLPICK, Process, end
 
 from toolpick.config import source
 from toolpick.config.load import load
@@ -156,6 +159,62 @@ def test_a_closed_terminal_ends_the_gateway_in_good_order(tmp_path: Path) -> Non
         process.send_signal(signal.SIGHUP)
         assert process.wait(PATIENCE) == 0
         assert list((tmp_path / "run").iterdir()) == []
+
+
+STUCK = """
+import sys, time
+from toolpick.cli import main
+from toolpick_selectors.lexical import Lexical
+
+def select(*_):
+    print("at work", file=sys.stderr, flush=True)
+    time.sleep(600)
+
+Lexical.select = select
+sys.exit(main(["serve", "--config", sys.argv[1]]))
+"""
+
+
+@posix
+def test_a_selector_that_is_stuck_does_not_keep_the_gateway(tmp_path: Path) -> None:
+    server = Path(__file__).parents[1] / "small_server.py"
+    settings = tmp_path / "servers.toml"
+    settings.write_text(
+        f'''
+        gateway.surface = "search"
+        selector.kind = "lexical"
+        servers.srv.command = "{sys.executable}"
+        servers.srv.args = ["{server}", "echo"]
+        '''
+    )
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUCK, str(settings)],
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        env={**os.environ, "TOOLPICK_RUNTIME_DIR": str(tmp_path / "run")},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        search = {"name": "search_tools", "arguments": {"query": "echo"}}
+        for id, (method, params) in enumerate(
+            [("initialize", greeting({})), ("tools/call", search)], 1
+        ):
+            message = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+            process.stdin.write(json.dumps(message).encode() + b"\n")
+        process.stdin.flush()
+        said = b""
+        while b"at work" not in said:
+            assert select.select([process.stderr], [], [], PATIENCE)[0], said
+            said += os.read(process.stderr.fileno(), 1000)
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.stderr.close()
+        end(process)
 
 
 @posix

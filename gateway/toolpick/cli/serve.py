@@ -7,6 +7,8 @@ import logging
 import os
 import signal
 import sys
+import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("toolpick.serve")
 
 REQUIRED_FAILED = 2
+PATIENCE = 0.5
+"""Seconds that threads have to end when all else has."""
 LONGEST_QUERY = 1_000_000
 """Characters of a query file that are read."""
 
@@ -80,7 +84,9 @@ def run(args: argparse.Namespace) -> int:
     settings = with_profile(loaded.settings, args.profile, query is not None)
     settings = with_surface(settings, args.surface)
 
-    return run_async(_serve, settings, loaded, query, args)
+    code = run_async(_serve, settings, loaded, query, args)
+    leave(code)
+    return code
 
 
 def _port(text: str) -> int:
@@ -108,6 +114,20 @@ def command_query(args: argparse.Namespace) -> Query | None:
                 f"--query-file {str(args.query_file)!r} can't be read: {why(error)}"
             ) from error
     return resolve(command_query=text if text is not None else os.environ.get("TOOLPICK_QUERY"))
+
+
+def leave(code: int) -> None:
+    """End the process at once if a thread is still at work that nobody waits for any more.
+
+    A selector may fetch a model for minutes, and Python would wait for it.
+    """
+    until = time.monotonic() + PATIENCE
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join(max(until - time.monotonic(), 0))
+            if thread.is_alive():
+                logging.shutdown()
+                os._exit(code)
 
 
 async def _serve(
