@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from toolpick.config.settings import ServerSettings
-from toolpick.downstream.link import Owner, State
+from toolpick.downstream.state import State
 from toolpick.errors import ServerError, ServerLost
 from toolpick.model import Snapshot
 from toolpick.wire.peer import Peer
@@ -17,6 +17,7 @@ from toolpick_selectors.contract import Pick, Selection, SelectionContext, Tool
 
 if TYPE_CHECKING:
     from toolpick.downstream.asking import Calls
+    from toolpick.downstream.link import Owner
 
 Ranking = Callable[[SelectionContext, Sequence[Tool]], Selection]
 

@@ -7,8 +7,7 @@ import pytest
 from tests.engine.puppets import Asked, Connection, Message, Puppet, Silence, text, tool
 from tests.engine.scene import LIST_CHANGED, called, gateway
 
-from toolpick.downstream import link as links
-from toolpick.downstream import restarts
+from toolpick.downstream import restarts, supervision
 
 
 def server(*tools: Message, **settings: Any) -> Puppet:
@@ -165,7 +164,7 @@ async def test_what_changed_while_a_server_was_away_is_told() -> None:
 async def test_tools_of_a_server_that_stays_away_leave_the_list(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(links, "GRACE", 0.1)
+    monkeypatch.setattr(supervision, "GRACE", 0.1)
     monkeypatch.setattr(restarts, "DELAYS", (0.01, 60.0))
     puppet = server()
     async with gateway(puppet) as scene:

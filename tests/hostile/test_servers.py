@@ -128,7 +128,7 @@ async def test_a_server_that_ends_at_once_is_started_with_growing_pauses(
             if len(waits) == 4:
                 done.set()
 
-    monkeypatch.setattr("toolpick.downstream.link.Restarts", Noted)
+    monkeypatch.setattr("toolpick.downstream.supervision.Restarts", Noted)
     monkeypatch.setattr(schedule, "JITTER", 0.0)
     puppet = odd(args=("-c", "raise SystemExit(3)"))
     async with gateway(puppet) as scene:

@@ -95,7 +95,7 @@ async def _check(loaded: Loaded) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _row(link: Link) -> dict[str, Any]:
-    from toolpick.downstream.link import State
+    from toolpick.downstream.state import State
 
     up = link.state is State.UP
     snapshot, greeted = link.snapshot, link.greeted

@@ -162,7 +162,7 @@ async def started(settings: Settings, profile: str = "") -> AsyncIterator[tuple[
 
     Those that failed are named on stderr.
     """
-    from toolpick.downstream.link import State
+    from toolpick.downstream.state import State
     from toolpick.engine.engine import FULL_CAPABILITIES, Engine
     from toolpick.model import Era
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from toolpick.catalog import Generation, Rules, Shelf, diff, filtered, merge, settle, shelve
-from toolpick.downstream.link import State
+from toolpick.downstream.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable

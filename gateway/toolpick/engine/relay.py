@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from toolpick.downstream.link import State
+from toolpick.downstream.state import State
 from toolpick.engine import modern
 from toolpick.engine.exchange import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, META
 from toolpick.engine.levels import LEVELS, loud_enough

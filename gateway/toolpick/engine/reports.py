@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from toolpick.downstream.link import State
+from toolpick.downstream.state import State
 from toolpick.engine.greetings import pass_level
 from toolpick.engine.levels import loud_enough
 from toolpick.engine.rounds import MOST_OPEN, may_ask, too_many

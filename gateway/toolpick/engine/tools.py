@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from toolpick.catalog import rewrite_links
-from toolpick.downstream.link import State
+from toolpick.downstream.state import State
 from toolpick.engine import modern
 from toolpick.engine.relay import Relay
 from toolpick.errors import INVALID_PARAMS, RpcError, ServerError
