@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 OPTIONAL_FAILED, REQUIRED_FAILED, CONFIG_ERROR = 1, 2, 3
 SHOWN_STDERR = 5
-_COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -184,24 +182,19 @@ def _exit_code(rows: list[dict[str, Any]], problems: list[str]) -> int:
 
 
 def _print(rows: list[dict[str, Any]], problems: list[str], remarks: list[str], path: str) -> None:
-    from toolpick.cli.table import table
+    from toolpick.cli.table import plain, table
 
     if rows:
         head = ("server", "state", "era", "transport", "tools", "start", "problem")
         print(table(head, [_cells(row) for row in rows]))
     for row in rows:
         for line in row.get("stderr", ()):
-            print(f"  {row['server']} stderr: {_plain(line)}")
+            print(f"  {row['server']} stderr: {plain(line)}")
     if rows:
         print()
     print(_summary(rows, path))
     for line in (*problems, *remarks):
         print(line, file=sys.stderr)
-
-
-def _plain(line: str) -> str:
-    """A line of another program, without what would colour or upset a terminal."""
-    return "".join(char if char.isprintable() else " " for char in _COLOUR.sub("", line))
 
 
 def _summary(rows: list[dict[str, Any]], path: str) -> str:

@@ -35,7 +35,10 @@ def run(args: argparse.Namespace) -> int:
     elif not gateways:
         print("no gateway is running")
     else:
-        print("\n\n".join("\n".join(_described(gateway)) for gateway in gateways))
+        from toolpick.cli.table import plain
+
+        texts = ("\n".join(map(plain, _described(gateway))) for gateway in gateways)
+        print("\n\n".join(texts))
     return 0
 
 
