@@ -2,6 +2,8 @@
 
 import logging
 import os
+import sys
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +11,10 @@ from hypothesis import settings
 
 settings.register_profile("toolpick", deadline=None)  # a busy machine is no failure
 settings.load_profile("toolpick")
+
+if sys.platform != "win32" and len(tempfile.gettempdir()) > 20:
+    # tests have sockets in their folders, whose paths may have about a hundred characters
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/tmp")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -227,7 +227,7 @@ def test_a_server_that_is_started_again_leaves_nothing_of_its_first_life(
 def children(parent: int, name: str) -> list[int]:
     """The children of a process whose command line holds a name."""
     listed = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+        ["ps", "-A", "-ww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     )
     rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
     return [int(pid) for pid, ppid, args in rows if int(ppid) == parent and name in args]

@@ -125,9 +125,9 @@ def log_to_stderr(level: str, *, servers: bool = True) -> None:
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.setLevel(level.upper())
-    quiet = not servers and level == "warning"
-    for name in ("toolpick.server", "toolpick.catalog"):
-        logging.getLogger(name).setLevel("ERROR" if quiet else "NOTSET")
+    if not servers and level == "warning":
+        of_servers = ("toolpick.server", "toolpick.catalog")
+        handler.addFilter(lambda log: log.levelno > logging.WARNING or log.name not in of_servers)
 
 
 def run_async(what: Callable[..., Awaitable[T]], *args: object) -> T:
