@@ -14,7 +14,8 @@ from toolpick.downstream.state import State
 from toolpick.engine import modern
 from toolpick.engine.exchange import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, META
 from toolpick.engine.levels import LEVELS, loud_enough
-from toolpick.engine.rounds import MOST_OPEN, Rounds, may_ask, too_many
+from toolpick.engine.questions import MOST_OPEN, Questions, may_ask, too_many
+from toolpick.engine.rounds import Rounds
 from toolpick.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, RpcError, ServerError
 from toolpick.model import Era
 from toolpick.wire import envelope as env
@@ -67,8 +68,7 @@ class Relay:
         self._finish = finish
         self._peer: Peer | None = None
         self._id = 0
-        self._questions: dict[bytes, bytes] = {}
-        """The server's id of what it asked, and the id under which the client was asked."""
+        self._questions: Questions | None = None
         self._rounds: Rounds | None = None
 
     # -- down
@@ -77,6 +77,7 @@ class Relay:
         """Send the request on its way."""
         self._peer = peer
         self._id = peer.reserve()
+        self._questions = None
         self.link.calls[self._id] = self
         self.exchange.on_cancel(self.cancel)
         peer.request(
@@ -146,9 +147,8 @@ class Relay:
     def _withdraw(self, reason: str) -> None:
         """Take back what was asked of the client on this call's behalf."""
         self.link.calls.pop(self._id, None)
-        for asked in self._questions.values():
-            self.exchange.session.give_up(asked, reason, self.exchange.channel)
-        self._questions.clear()
+        if self._questions is not None:
+            self._questions.withdraw(reason)
         if self._rounds is not None:
             self._rounds.withdraw(reason)
 
@@ -264,16 +264,8 @@ class Relay:
         elif method == "notifications/message":
             if _wanted(exchange, params):
                 exchange.notify(method, params)
-        elif method == "notifications/cancelled":
-            self._server_withdrew(params)
-
-    def _server_withdrew(self, params: bytes) -> None:
-        id = bytes(env.members(params).get("requestId", b""))
-        asked = self._questions.pop(id, None)
-        if asked is not None:
-            self.exchange.session.give_up(asked, "the server no longer asks", self.exchange.channel)
-            if self._peer is not None:
-                self._peer.resume(self._id)
+        elif method == "notifications/cancelled" and self._questions is not None:
+            self._questions.server_withdrew(params)
 
     def server_request(
         self, link: Link, id: bytes, method: str, params: bytes, origin: int | None
@@ -287,29 +279,16 @@ class Relay:
                 id, env.error_object(RpcError(METHOD_NOT_FOUND, f"the client does not do {method}"))
             )
             return
+        if self._questions is None:
+            self._questions = Questions(self.exchange, peer, self._id)
         parked = self.parked.asked if self.parked is not None else ()
         if len(self._questions) + len(parked) >= MOST_OPEN:
             peer.refuse(id, env.error_object(too_many()))
-            return
-        peer.pause(self._id)
-        if self.exchange.modern:
+        elif self.exchange.modern:
+            peer.pause(self._id)
             self._parking.ask(self, id, method, params)
-            return
-
-        def answered(result: env.Body, error: env.Body) -> None:
-            self._questions.pop(id, None)
-            peer.resume(self._id)
-            if error:
-                peer.refuse(id, bytes(error))
-            else:
-                peer.respond(id, bytes(result))
-
-        def progress(members: env.Members) -> None:
-            peer.notify("notifications/progress", env.encode(members))
-
-        self._questions[id] = self.exchange.session.ask(
-            method, params, self.exchange.channel, answered, progress
-        )
+        else:
+            self._questions.ask(id, method, params)
 
 
 def _wanted(exchange: Exchange, params: bytes) -> bool:

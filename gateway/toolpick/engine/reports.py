@@ -9,7 +9,7 @@ import anyio
 from toolpick.downstream.state import State
 from toolpick.engine.greetings import pass_level
 from toolpick.engine.levels import loud_enough
-from toolpick.engine.rounds import MOST_OPEN, may_ask, too_many
+from toolpick.engine.questions import MOST_OPEN, may_ask, too_many
 from toolpick.engine.subscriptions import tell, wants
 from toolpick.errors import METHOD_NOT_FOUND, RpcError
 from toolpick.model import Era

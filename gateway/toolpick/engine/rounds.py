@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from toolpick.engine.questions import MOST_OPEN, may_ask
 from toolpick.errors import INTERNAL_ERROR, RpcError
 from toolpick.wire import envelope as env
 
@@ -17,26 +18,8 @@ if TYPE_CHECKING:
 
     from toolpick.engine.exchange import Exchange
 
-QUESTIONS = {
-    "sampling/createMessage": "sampling",
-    "elicitation/create": "elicitation",
-    "roots/list": "roots",
-}
-"""What a server may ask a client, and the capability that the client must have declared."""
 ROUNDS = 10
 """Most rounds of one call."""
-MOST_OPEN = 1_000
-"""Most questions that a server may have open at once: of one call, or outside of calls."""
-
-
-def may_ask(capabilities: bytes, method: str) -> bool:
-    """Whether a client with these capabilities can be asked this."""
-    return method in QUESTIONS and QUESTIONS[method] in env.members(capabilities)
-
-
-def too_many() -> RpcError:
-    """The answer to a question beyond ``MOST_OPEN``."""
-    return RpcError(INTERNAL_ERROR, f"{MOST_OPEN} questions are open; wait for answers first")
 
 
 class Rounds:

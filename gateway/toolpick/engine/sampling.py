@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from toolpick.engine.rounds import may_ask
+from toolpick.engine.questions import may_ask
 from toolpick.model import Era
 from toolpick.wire import envelope as env
 
