@@ -28,11 +28,9 @@ def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
+def logging_as_it_is() -> None:
     """Take back what a command that ran in this process set up for its log."""
-    loggers = [logging.getLogger(name) for name in ("toolpick", "toolpick_selectors")]
-    before = [(logger, logger.handlers[:], logger.level) for logger in loggers]
-    yield
-    for logger, handlers, level in before:
-        logger.handlers[:] = handlers
-        logger.setLevel(level)
+    for name in ("toolpick", "toolpick_selectors"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = []
+        logger.setLevel(logging.NOTSET)
