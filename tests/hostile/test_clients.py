@@ -7,7 +7,16 @@ from collections.abc import Iterator
 
 import anyio
 import pytest
-from tests.front.fake_engine import FakeEngine, Raw, call, initialize, post, raw, serving
+from tests.front.fake_engine import (
+    FakeEngine,
+    Raw,
+    call,
+    initialize,
+    post,
+    raw,
+    request,
+    serving,
+)
 
 from toolpick.front import http
 from toolpick.front.backlog import BYTES, Backlog
@@ -85,6 +94,46 @@ async def test_an_old_client_is_sent_nothing_but_its_answer() -> None:
         await connection.send(*post(OPEN, "Expect: 100-continue", version="1.0"), body=OPEN)
         assert (await connection.response())[0] == 200
         assert await connection.rest() == b""
+
+
+# -- what they send
+
+
+async def test_a_batch_that_would_keep_all_others_waiting_is_refused() -> None:
+    engine = FakeEngine(replies={"initialize": {}, "ping": {}})
+    async with serving(engine) as served:
+        id = await served.open("2025-03-26")
+        pings = [request("ping", id=number) for number in range(501)]
+        refused = await served.post(pings, mcp_session_id=id)
+        assert refused.status_code == 400
+        assert "more than 500 messages" in refused.json()["error"]["message"]
+        assert len((await served.post(pings[1:], mcp_session_id=id)).json()) == 500
+
+
+async def test_a_batch_that_is_nested_too_deeply_is_refused(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serving() as served:
+        id = await served.open("2025-03-26")
+        headers = {
+            "mcp-session-id": id,
+            "content-type": "application/json",
+            "accept": "application/json",
+        }
+        for body in (b"[" * 100_000, b'[{"id":1,"method":"m","params":%b}]' % (b"[" * 100_000)):
+            response = await served.client.post(served.url, content=body, headers=headers)
+            assert response.status_code == 400
+            assert response.json()["error"]["code"] == -32600
+    assert "event=bug" not in caplog.text
+
+
+async def test_a_request_that_is_nested_too_deeply_is_refused_under_its_id() -> None:
+    async with serving() as served:
+        headers = {"mcp-session-id": await served.open(), "content-type": "application/json"}
+        deep = b"[" * 100_000 + b"]" * 100_000
+        body = b'{"jsonrpc":"2.0","id":"a","method":"m","params":{"x":%b}}' % deep
+        response = await served.client.post(served.url, content=body, headers=headers)
+        assert (response.status_code, response.json()["id"]) == (400, "a")
 
 
 # -- connections without end

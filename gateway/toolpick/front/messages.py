@@ -11,6 +11,8 @@ from toolpick.wire.depth import cut
 
 _arrays = msgspec.json.Decoder(list[msgspec.Raw])
 _ID_BEGINS = b'"-0123456789'
+MOST = 500
+"""Messages of one array: they are begun in one go, and meanwhile no other client is served."""
 TOO_DEEP = "Invalid Request: the message is nested too deeply"
 
 
@@ -60,7 +62,7 @@ def batch_of(body: bytes) -> list[env.Envelope]:
     """The messages of an array.
 
     Raises:
-        Refused: it is none, it is empty, or a member is no message that may be in a batch.
+        Refused: it is none, empty or too long, or a member is no message that may be in a batch.
     """
     try:
         frames = _arrays.decode(body)
@@ -68,6 +70,9 @@ def batch_of(body: bytes) -> list[env.Envelope]:
         raise Refused(400, TOO_DEEP) from error
     except msgspec.DecodeError as error:
         raise Refused(400, "Parse error: the body is no JSON", PARSE_ERROR) from error
+    if len(frames) > MOST:
+        text = f"Invalid Request: the batch has more than {MOST} messages; send them in several"
+        raise Refused(400, text)
     messages = [message_of(bytes(frame)) for frame in frames]
     if not messages:
         raise Refused(400, "Invalid Request: the batch is empty")
