@@ -25,11 +25,11 @@ def answer_roll(port: int, name: str) -> socket.socket:
 
 
 def linger(port: int, name: str) -> None:
-    """Live on until killed."""
+    """Live on until killed, or until the test itself has ended."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with answer_roll(port, name):
-        signal.pause()
+    with answer_roll(port, name) as call:
+        call.recv(1)
 
 
 def result(method: str, params: dict[str, Any], tools: list[str]) -> dict[str, Any] | None:
