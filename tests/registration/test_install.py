@@ -1,6 +1,7 @@
 """``toolpick install`` and ``uninstall``: what they write for each client, and what they leave."""
 
 import json
+import os
 import stat
 import sys
 import tomllib
@@ -581,6 +582,17 @@ def test_a_folder_that_can_not_be_made_leaves_nothing_behind(desk: Desk) -> None
 
     assert (code, desk.files()) == (1, before)
     assert err.startswith(f"toolpick: {desk.home}/.claude/settings.json: can't be read: ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(desk: Desk) -> None:
+    path = desk.home / ".claude.json"
+    os.mkfifo(path)
+
+    code, _, err = desk.run("install", "claude-code")
+
+    assert (code, err) == (1, f"toolpick: {path}: is a pipe; put a file in its place\n")
+    assert path.is_fifo()
 
 
 def test_a_read_only_file_stays(desk: Desk) -> None:

@@ -51,6 +51,9 @@ def read(path: Path) -> bytes | None:
         ClientFileError: it can't be read.
     """
     try:
+        if stat.S_ISFIFO(path.stat().st_mode):
+            # reading it could take for ever, and replacing it is not ours to do
+            raise ClientFileError(str(path), 0, "is a pipe; put a file in its place")
         return path.read_bytes()
     except FileNotFoundError:
         return None
