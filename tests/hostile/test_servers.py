@@ -185,6 +185,24 @@ async def test_a_result_that_is_no_object_is_an_error(client_era: str, result: b
         }
 
 
+async def test_a_resource_that_nobody_announced_is_not_answered_with_nonsense() -> None:
+    capabilities = {"tools": {}, "resources": {}}
+    puppet, second = odd(capabilities=capabilities), well()
+    await answers_raw(puppet, "resources/read", b"null")
+
+    async def read(asked: Asked) -> Message:
+        return {"contents": [{"uri": asked.params["uri"], "text": "found"}]}
+
+    second.on["resources/read"] = read
+    async with gateway(puppet, second) as scene:
+        client = await scene.client()
+        await scene.settled()
+
+        result = await client.ask("resources/read", {"uri": "x://hidden"})
+
+        assert result["contents"][0]["text"] == "found"
+
+
 async def test_a_result_that_toolpick_trips_over_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

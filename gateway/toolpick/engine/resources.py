@@ -81,6 +81,8 @@ class Resources:
                 )
             except RpcError:
                 continue
+            if body[:1] != b"{":
+                continue
             self._engine.tools.answer_with(exchange, link, body)
             return
         raise unknown(exchange, uri)
