@@ -245,6 +245,23 @@ def test_a_profile_that_there_is_not_is_said(
     assert "'no'" in said
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+def test_a_person_who_starts_it_is_told_that_it_waits_for_a_client(settings: Settings) -> None:
+    import pty
+
+    ours, terminal = pty.openpty()
+    command = [TOOLPICK, "serve", "--config", str(settings(server()))]
+    process = subprocess.Popen(command, stdin=terminal, stderr=subprocess.PIPE)
+    try:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith(b"toolpick waits for a client's messages here")
+        process.stderr.close()
+    finally:
+        end(process)
+        os.close(ours)
+        os.close(terminal)
+
+
 def test_a_port_that_is_taken_is_said(settings: Settings, serving: Callable[..., Serving]) -> None:
     import socket
 

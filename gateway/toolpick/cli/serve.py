@@ -186,6 +186,9 @@ async def _front(
     if not args.http:
         from toolpick.front.stdio import serve_stdio
 
+        if os.isatty(0):
+            how = "toolpick waits for a client's messages here; a client starts it by itself: see"
+            print(f"{how} toolpick install, or serve with --http", file=sys.stderr, flush=True)
         await serve_stdio(engine, args.profile)
         return
     from urllib.parse import urlsplit
