@@ -160,6 +160,21 @@ def test_a_limit_below_the_default_minimum_lowers_it(read: Read) -> None:
     assert read("[selector]\nlimit = 3\n").settings.selector.minimum == 3
 
 
+def test_what_variables_gave_to_a_server_is_known_as_secret(read: Read) -> None:
+    text = """
+[servers.one]
+command = "run"
+args = ["--key=${KEY}", "--zone=${TZ}", "${HOME}/x", "${NONE:-plain}"]
+env = { A = "${OTHER}" }
+[servers.two]
+command = "run"
+"""
+    variables = {"KEY": "k-1", "OTHER": "o-1", "TZ": "UTC", "HOME": "/home/me", "MORE": "m-1"}
+    one, two = read(text, **variables).settings.servers
+
+    assert (one.secrets, two.secrets) == (("k-1", "o-1"), ())
+
+
 def test_secrets_are_in_no_representation(read: Read) -> None:
     shown = repr(read(EVERYTHING.replace('"--local-timezone"', '"--key=${TOKEN}"'), TOKEN="t0k"))
 

@@ -44,7 +44,7 @@ def test_the_reference_lists_exactly_the_keys_there_are(table: Table) -> None:
 
 
 def test_every_setting_has_a_key() -> None:
-    internal = {"name", "problem", "options"}
+    internal = {"name", "problem", "options", "secrets"}
     for table in TABLES:
         settings = set(table.settings.__dataclass_fields__) - internal
         assert settings == {key.name for key in table.keys}

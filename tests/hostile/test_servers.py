@@ -13,7 +13,7 @@ from tests.wire.raw_http import Asked as Request
 from tests.wire.raw_http import serving
 
 from toolpick.downstream import link as links
-from toolpick.downstream import lists
+from toolpick.downstream import lists, pulse
 from toolpick.downstream import restarts as schedule
 from toolpick.downstream.life import Life
 
@@ -259,7 +259,8 @@ async def test_one_tool_that_is_nested_without_end_takes_no_other_with_it() -> N
 
 
 async def test_a_server_that_hangs_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    puppet = odd(timeout=0.1, start_timeout=0.1)
+    monkeypatch.setattr(pulse, "SILENCE", 0.1)
+    puppet = odd(timeout=0.3)
     hung = True
 
     async def hang(asked: Asked) -> Message:
@@ -272,7 +273,7 @@ async def test_a_server_that_hangs_is_started_anew(monkeypatch: pytest.MonkeyPat
     async with gateway(puppet) as scene:
         client = await scene.client()
         error = await client.fails("tools/call", called("odd__echo"))
-        assert error["message"] == "server 'odd' did not answer tools/call within 0.1 s"
+        assert error["message"] == "server 'odd' did not answer tools/call within 0.3 s"
 
         await puppet.lives(2)
 
@@ -281,8 +282,11 @@ async def test_a_server_that_hangs_is_started_anew(monkeypatch: pytest.MonkeyPat
         assert await client.says("odd__echo") == "well again"
 
 
-async def test_a_server_that_is_slow_but_there_is_left_alone() -> None:
-    puppet = odd(timeout=0.1, start_timeout=0.1)
+async def test_a_server_that_is_slow_but_there_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pulse, "SILENCE", 0.1)
+    puppet = odd(timeout=0.3)
 
     async def silence(asked: Asked) -> Message:
         raise Silence
@@ -297,8 +301,11 @@ async def test_a_server_that_is_slow_but_there_is_left_alone() -> None:
         assert len(puppet.connections) == 1
 
 
-async def test_a_server_that_waits_for_an_answer_of_its_client_is_left_alone() -> None:
-    puppet = odd(tool("ask"), tool("hang"), timeout=0.1, start_timeout=0.1)
+async def test_a_server_that_waits_for_an_answer_of_its_client_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pulse, "SILENCE", 0.1)
+    puppet = odd(tool("ask"), tool("hang"), timeout=0.3)
 
     async def asks(asked: Asked) -> Message:
         if asked.params["name"] == "hang":
@@ -403,3 +410,32 @@ async def test_a_server_that_is_busy_is_not_asked_for_its_list(
         await client.tools()
 
         assert marked == []
+
+
+# -- what servers say of what they were given
+
+
+async def test_what_a_server_was_given_in_confidence_is_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    given = {"env": {"KEY": "env-key-1"}, "secrets": ("arg-key-1", "arg-key-1-long")}
+    puppet = odd(**given)
+
+    async def tell(asked: Asked) -> Message:
+        await asked.connection.line(b"my keys: env-key-1 arg-key-1 arg-key-1-long")
+        await asked.connection.stderr("no good: env-key-1 arg-key-1 arg-key-1-long")
+        await asked.connection.exit(3)
+        raise Silence
+
+    puppet.on["initialize"] = tell
+    async with gateway(puppet) as scene:
+        client = await scene.client()
+        await puppet.lives(2)
+        await scene.settled()
+
+        error = await client.fails("tools/call", called("odd__echo"))
+
+    told = [error["message"], *(record.getMessage() for record in caplog.records)]
+    assert "no good: *** *** ***" in " ".join(told)
+    assert "my keys: *** *** ***" in " ".join(told)
+    assert [one for one in told if "key-1" in one] == []

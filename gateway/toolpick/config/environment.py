@@ -39,17 +39,21 @@ INHERITED_ON_WINDOWS = (
 """Inherited where they exist; without SYSTEMROOT a program on Windows can't open a socket."""
 
 
+def public(names: Iterable[str]) -> set[str]:
+    """Those of some variables that every server inherits, which hold no secrets."""
+    known = {*INHERITED, *INHERITED_ON_WINDOWS}
+    return {name for name in names if name in known or name.startswith(INHERITED_FAMILIES)}
+
+
 def inherited(environ: Mapping[str, str], extra_names: Iterable[str] = ()) -> dict[str, str]:
     """Return the part of ``environ`` that every stdio server gets; its own ``env`` goes on top.
 
     ``extra_names`` is ``pass_env`` of the settings. Functions that a shell exported (their value
     begins with ``()``) are left out unless named there.
     """
-    names = {*INHERITED, *INHERITED_ON_WINDOWS}
-    extra = set(extra_names)
+    names, extra = public(environ), set(extra_names)
     return {
         name: value
         for name, value in environ.items()
-        if name in extra
-        or ((name in names or name.startswith(INHERITED_FAMILIES)) and not value.startswith("()"))
+        if name in extra or (name in names and not value.startswith("()"))
     }

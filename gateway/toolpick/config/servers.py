@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolpick.config import names
+from toolpick.config.environment import public
 from toolpick.config.keys import SERVER
 from toolpick.config.settings import ServerSettings
 from toolpick.config.source import quoted
@@ -70,7 +71,9 @@ def server(
     )
     if not problems:
         _resolve(values, places, around, reader)
-    return ServerSettings(name=name, **values, problem=summary(problems))
+    known = public(reader.used)
+    secrets = tuple(around.environ[used] for used in sorted(reader.used - known))
+    return ServerSettings(name=name, **values, secrets=secrets, problem=summary(problems))
 
 
 def summary(problems: list[Problem]) -> str:

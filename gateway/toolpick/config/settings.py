@@ -89,6 +89,8 @@ class ServerSettings:
     prefix: str | None = None
     """What stands before ``__`` in exposed names; None means the server's name, "" bare names."""
     era: str = "auto"
+    secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """Values of the variables that it uses and that may be secret: never to be shown."""
     problem: str = ""
     """Why this entry can't be used, as "file:line: key: what"; "" when it can.
 

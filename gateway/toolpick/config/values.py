@@ -47,6 +47,8 @@ class Reader:
     environ: Mapping[str, str]
     problems: list[Problem] = field(default_factory=list)
     lenient: bool = False
+    used: set[str] = field(default_factory=set)
+    """Variables whose values were filled in."""
 
     def table(self, table: Table, given: Iterable[Field]) -> dict[str, Any]:
         """Return the values of all keys that are known and right."""
@@ -85,6 +87,7 @@ class Reader:
             self.bad(place, "holds a NUL or half a character; take it out")
             return None
         filled = fill(raw, self.environ)
+        self.used.update(filled.used)
         for name in filled.nested:
             self.bad(place, f"the default of {name} holds another ${{; write one without variables")
         if not self.lenient:

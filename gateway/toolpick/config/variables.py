@@ -28,17 +28,22 @@ class Filled:
     """Variables that are not set and have no default, each once, in the order of the string."""
     nested: tuple[str, ...] = ()
     """Variables whose default holds another ``${``, which is not understood."""
+    used: tuple[str, ...] = field(default=(), compare=False)
+    """Variables whose values stand in the text now."""
 
 
 def fill(text: str, environ: Mapping[str, str]) -> Filled:
     """Replace each form in ``text``; as in a shell, a default also stands for an empty variable."""
     unset: dict[str, None] = {}
     nested: dict[str, None] = {}
+    used: dict[str, None] = {}
 
     def replacement(match: re.Match[str]) -> str:
         name, default = match["name"], match["default"]
         if name is None:
             return "${"
+        if environ.get(name):
+            used[name] = None
         if default is None:
             if name not in environ:
                 unset[name] = None
@@ -47,4 +52,4 @@ def fill(text: str, environ: Mapping[str, str]) -> Filled:
             nested[name] = None
         return environ.get(name) or default
 
-    return Filled(_FORM.sub(replacement, text), tuple(unset), tuple(nested))
+    return Filled(_FORM.sub(replacement, text), tuple(unset), tuple(nested), tuple(used))

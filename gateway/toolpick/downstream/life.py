@@ -23,7 +23,7 @@ from toolpick.wire import envelope as env
 from toolpick.wire.peer import Peer
 
 if TYPE_CHECKING:
-    from collections.abc import Set
+    from collections.abc import Callable, Set
 
     from toolpick.downstream.wires import AnyWire
 
@@ -62,8 +62,11 @@ class Life:
         capabilities: bytes,
         watched: Set[str],
         silence: float,
+        mask: Callable[[str], str],
     ) -> None:
         """``watched`` are the URIs of the resources that clients want to hear of.
+
+        ``mask`` hides secrets in what the server wrote.
 
         A server that let a request time out may be silent for ``silence`` seconds more.
         """
@@ -72,6 +75,7 @@ class Life:
         self.lists = Lists(server, self.peer, self.params, keeper.lists_read)
         self.session_gone = False
         self._server = server
+        self._mask = mask
         self._wire = wire
         self._keeper = keeper
         self._version = version
@@ -194,7 +198,8 @@ class Life:
     def on_noise(self, frame: bytes) -> None:
         """Keep and log the first line that is no message."""
         if not self.noise:
-            self.noise = frame[:120].decode("utf-8", "replace")
+            # masked first: half a secret at the end would not be known as one
+            self.noise = self._mask(frame[:4_000].decode("utf-8", "replace"))[:120]
             note = "further ones are not logged"
             log.warning("server=%s event=noise line=%r note=%r", self._server, self.noise, note)
 

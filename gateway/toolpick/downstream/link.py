@@ -18,7 +18,7 @@ from toolpick.downstream.eras import EraWish
 from toolpick.downstream.greeting import params
 from toolpick.downstream.state import State
 from toolpick.downstream.supervision import VAIN_STARTS, Supervision
-from toolpick.downstream.wires import new_wire
+from toolpick.downstream.wires import new_wire, secrets_of
 from toolpick.errors import INTERNAL_ERROR, RpcError, ServerError, ServerLost, ServerStarting
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ class Link:
         self.tried = False
         """Whether the first start has come to an end, good or bad."""
         self.capabilities = capabilities
+        self.secrets = secrets_of(settings, environ, pass_env)
+        """What must not be shown of what the server writes."""
         self.watched: set[str] = set()
         """URIs of a modern server's resources that clients want to hear of."""
         self._supervision = Supervision(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from toolpick.wire import envelope as env
     from toolpick.wire.peer import Peer
 
+SILENCE = 20.0
+"""Seconds that a server may be silent at least."""
 QUESTIONS = {Era.LEGACY: "ping", Era.MODERN: "server/discover"}
 
 
@@ -27,10 +29,13 @@ class Pulse:
     """The pulse of one connection."""
 
     def __init__(self, peer: Peer, params: Callable[[env.Members], bytes], seconds: float) -> None:
-        """``params`` makes them as the era wants; a server may be silent for so many seconds."""
+        """``params`` makes them as the era wants; a server may be silent for so many seconds.
+
+        Those of a call, as a rule: who takes that long for one thing may do so for another.
+        """
         self._peer = peer
         self._params = params
-        self._seconds = seconds
+        self._seconds = max(seconds, SILENCE)
         self._doubted = anyio.Event()
 
     def doubt(self) -> None:

@@ -60,7 +60,7 @@ class Supervision:
         return self._tail() or self._last_words
 
     def _tail(self) -> list[str]:
-        return stderr_tail(self._wire, self._link.settings.env.values())
+        return stderr_tail(self._wire, self._link.secrets)
 
     async def run(self) -> None:
         """Keep the server up until cancelled."""
@@ -89,7 +89,8 @@ class Supervision:
             version=self._version,
             capabilities=self._link.capabilities,
             watched=self._link.watched,
-            silence=max(self._link.settings.timeout, self._link.settings.start_timeout),
+            silence=self._link.settings.timeout,
+            mask=lambda text: masked(text, self._link.secrets),
         )
         self._link.settle(State.STARTING, self._link.problem)
         try:
@@ -172,8 +173,7 @@ class Supervision:
         """What a server that was never heard of wrote in place of messages."""
         if life.greeted is not None or not life.noise:
             return ""
-        shown = masked(life.noise, self._link.settings.env.values())
-        return f"; what it writes is no message: {shown!r}"
+        return f"; what it writes is no message: {life.noise!r}"
 
     async def _wait_before_next(self) -> None:
         gone_at = time.monotonic() + GRACE

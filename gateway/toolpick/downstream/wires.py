@@ -60,6 +60,16 @@ def stderr_tail(wire: AnyWire | None, secrets: Iterable[str]) -> list[str]:
     return [masked(line, secrets) for line in lines]
 
 
+def secrets_of(
+    settings: ServerSettings, environ: Mapping[str, str], pass_env: tuple[str, ...]
+) -> tuple[str, ...]:
+    """All that a server was given in confidence, longest first: one may be part of another."""
+    headers = [word for value in settings.headers.values() for word in (value, *value.split())]
+    passed = [environ[name] for name in pass_env if name in environ]
+    given = {*settings.env.values(), *headers, *settings.secrets, *passed}
+    return tuple(sorted(given, key=lambda secret: (-len(secret), secret)))
+
+
 def masked(text: str, secrets: Iterable[str]) -> str:
     """The text without any of the secrets."""
     for secret in secrets:
