@@ -98,6 +98,12 @@ async def test_an_address_at_another_origin_is_refused(address: str):
             await SseWire(server.url, {}).start(Recorder())
 
 
+async def test_an_address_that_is_none_is_refused():
+    async with serving(OldServer(accept, "http://[::1")) as server:
+        with pytest.raises(OSError, match=r"posted to 'http://\[::1', which is no URL$"):
+            await SseWire(server.url, {}).start(Recorder())
+
+
 async def test_a_whole_address_at_the_same_origin_is_taken():
     async def post(asked: Asked) -> None:
         await accept(asked)

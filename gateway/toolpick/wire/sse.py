@@ -156,10 +156,15 @@ class SseWire:
         """The address for posts.
 
         Raises:
-            HttpFailure: it is at another origin, where the headers must not go.
+            HttpFailure: it is no URL, or at another origin, where the headers must not go.
         """
-        address = urljoin(self._endpoint.url, event.data.decode("utf-8", "replace").strip())
-        own, other = urlsplit(self._endpoint.url), urlsplit(address)
+        named = event.data.decode("utf-8", "replace").strip()
+        try:
+            address = urljoin(self._endpoint.url, named)
+            own, other = urlsplit(self._endpoint.url), urlsplit(address)
+        except ValueError:
+            what = f"wants messages posted to {named[:100]!r}, which is no URL"
+            raise HttpFailure(what) from None
         if (own.scheme, own.netloc) != (other.scheme, other.netloc):
             shown = f"{other.scheme}://{other.netloc.rpartition('@')[2]}"
             raise HttpFailure(f"wants messages posted to another origin, {shown}")
