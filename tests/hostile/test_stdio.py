@@ -131,6 +131,16 @@ async def test_arguments_of_call_tool_that_are_no_object_are_told_to_the_model(
         }
 
 
+async def test_arguments_of_megabytes_are_passed_on_unchecked() -> None:
+    strict = tool("strict", inputSchema={"type": "object", "required": ["b"]})
+    async with gateway(Puppet("srv", strict), surface="search") as scene:
+        client = await scene.client()
+        await scene.settled()
+        for size, said in ((10, "srv__strict was not called: "), (1_000_000, "strict was called")):
+            found = await client.says("call_tool", called("srv__strict", {"a": "x" * size}))
+            assert found.startswith(said)
+
+
 async def test_of_a_search_of_megabytes_only_the_ends_are_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,4 +1,5 @@
 import json
+import sys
 
 import pytest
 
@@ -96,3 +97,59 @@ def test_compiled_schemas_are_kept_and_bounded():
 
     assert arguments._checker.cache_info().currsize == arguments.KEPT
     assert problem(SEARCH, {}) == problem(SEARCH, {}) != ""
+
+
+BOMB = {"type": "string"}
+for _ in range(20):
+    BOMB = {"anyOf": [BOMB, BOMB]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "given"),
+    [
+        ({"items": {"uniqueItems": True}}, [{"a": number} for number in range(5000)]),
+        ({"uniqueItems": True}, [number if number % 2 else "x" for number in range(5000)]),
+        ({"items": {"enum": list(range(3000))}}, list(range(3000, 0, -1))),
+        ({"items": {"type": "string"}}, ["x"] * 100_000),
+        ({"contains": {"const": 1}, "maxContains": 1}, [1] * 100_000),
+        (BOMB, 5),
+    ],
+)
+def test_a_check_that_would_take_long_lets_the_call_pass(schema, given):
+    steps: list[int] = []
+
+    def count(*_):
+        steps.append(1)
+        assert len(steps) < 3_000_000
+
+    sys.setprofile(count)
+    try:
+        said = problem({"type": "object", "properties": {"x": schema}}, {"x": given})
+    finally:
+        sys.setprofile(None)
+    assert said == ""
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"additionalProperties": False}, {"unevaluatedProperties": False}]
+)
+@pytest.mark.parametrize("version", ["2020-12/schema", "draft-07/schema#"])
+def test_names_are_held_against_no_regular_expression(more, version):
+    hostile = {"$schema": f"http://json-schema.org/{version}", "patternProperties": {"^(a+)+$": {}}}
+
+    assert problem({"type": "object", **hostile, **more}, {"a" * 60 + "!": 1}) == ""
+
+
+def test_beside_what_is_not_tried_all_else_is_checked():
+    schema = {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}},
+        "patternProperties": {"^x-": {"type": "string"}},
+        "additionalProperties": False,
+    }
+    plain = {"type": "object", "properties": {"s": {"type": "string", "pattern": "^a"}}}
+
+    assert problem(plain, {"s": "b"}) == ""
+    assert problem(plain, {"s": 5}).startswith("argument 's' must be of type string")
+    assert problem(schema, {"x-a": 1, "n": 5}) == ""
+    assert problem(schema, {"x-a": 1, "n": "5"}).startswith("argument 'n' must be of type integer")

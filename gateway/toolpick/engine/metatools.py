@@ -25,6 +25,7 @@ from toolpick.turns import (
     text_result,
     with_text,
 )
+from toolpick.turns.arguments import LARGEST
 from toolpick.turns.metatools import CALL, SEARCH
 from toolpick.wire import envelope as env
 
@@ -175,6 +176,8 @@ class MetaTools:
 
     async def problem(self, entry: ToolEntry, arguments: env.Body) -> str:
         """What is wrong with arguments, held against the tool's real schema; "" if nothing is."""
+        if len(bytes(arguments)) > LARGEST:
+            return ""
         schema = bytes(env.members(entry.raw).get("inputSchema", b"{}"))
         given: Any = env.value(arguments) if arguments else {}
         return await anyio.to_thread.run_sync(arguments_problem, schema, given)

@@ -2,8 +2,9 @@
 
 For ``call_tool`` and for stubs. In doubt a call passes: the server has the last word, so a schema
 that can't be used, a reference to another document or a check that takes too long is no problem of
-the caller's. Nothing is ever fetched. ``pattern`` is not checked: the servers' dialect of regular
-expressions is another one, and a hostile one could stop the gateway.
+the caller's. Nothing is ever fetched. Regular expressions are not tried (``pattern``,
+``patternProperties``): the servers' dialect is another one, and a hostile one could stop the
+gateway, as no thread runs beside one that is at it.
 """
 
 from __future__ import annotations
@@ -23,8 +24,17 @@ if TYPE_CHECKING:
 
 KEPT = 256
 """Compiled validators that are kept."""
-STEPS = 2_000
-"""References that one check may follow before the arguments pass unchecked."""
+LARGEST = 1_000_000
+"""Bytes of arguments, as JSON, beyond which they need not be checked: errors quote them."""
+STEPS = 50_000
+"""What one check may cost before the arguments pass unchecked: 1 for each value that is looked at.
+
+That is half a second at most.
+"""
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_REFERENCE = 50
+"""What following a reference costs."""
+_OPEN = ("unevaluatedProperties", "unevaluatedItems")
 
 _budget = threading.local()
 
@@ -46,16 +56,32 @@ class _TooMuchWork(Exception):
     pass
 
 
-def _counted(check: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+def _counted(key: str, check: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
     """A keyword's check that takes from the budget of the thread that it runs in."""
 
-    def limited(*values: Any) -> Iterator[Any]:
-        _budget.left -= 1
+    def limited(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        _budget.left -= _cost(key, value, instance)
         if _budget.left < 0:
             raise _TooMuchWork
-        yield from check(*values)
+        if key != "additionalProperties" or "patternProperties" not in schema:
+            # else only a regular expression can tell which properties are additional
+            yield from check(validator, value, instance, schema)
 
     return limited
+
+
+def _untried(*_: Any) -> tuple[()]:
+    return ()
+
+
+def _cost(key: str, value: Any, instance: Any) -> int:
+    """How many values a keyword looks at by itself, at most."""
+    if key in _REFERENCES:
+        return _REFERENCE
+    size = len(instance) if isinstance(instance, list | dict) else 0
+    if key == "uniqueItems":
+        size *= size
+    return 1 + size + (len(value) if isinstance(value, list | dict) else 0)
 
 
 class _Checker:
@@ -67,12 +93,11 @@ class _Checker:
 
         self._schema = schema
         draft = validators.validator_for(schema, default=Draft202012Validator)
-        counted = {
-            key: _counted(check)
-            for key, check in draft.VALIDATORS.items()
-            if key in ("$ref", "$dynamicRef", "$recursiveRef")
-        }
-        limited = validators.extend(draft, {**counted, "pattern": None})
+        counted = {key: _counted(key, check) for key, check in draft.VALIDATORS.items()}
+        untried = ["pattern", "patternProperties"]
+        if b'"patternProperties"' in msgspec.json.encode(schema):
+            untried += _OPEN
+        limited = validators.extend(draft, {**counted, **dict.fromkeys(untried, _untried)})
         self._validator = limited(schema, registry=REGISTRY)
 
     def problem(self, arguments: dict[str, Any]) -> str:
