@@ -17,6 +17,7 @@ from tests.engine.scene import LIST_CHANGED, called, gateway
 from tests.programs import PATIENCE, TOOLPICK, Process, end
 
 from toolpick.engine import metatools
+from toolpick.engine.status import status
 from toolpick.turns.query import ROOM
 from toolpick.wire.own import UNREAD_LIMIT
 
@@ -129,6 +130,18 @@ async def test_arguments_of_call_tool_that_are_no_object_are_told_to_the_model(
             ],
             "isError": True,
         }
+
+
+async def test_a_client_whose_name_is_megabytes_long_does_not_fill_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with gateway(Puppet("srv")) as scene:
+        client = await scene.client(name="name " * 1_000_000)
+        await client.tools()
+        [session] = status(scene.engine)["sessions"]
+        assert session["client"] == "name " * 40
+    assert 0 < len(caplog.text) < 10_000
 
 
 async def test_arguments_of_megabytes_are_passed_on_unchecked() -> None:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from toolpick.turns import ClientTraits, Conversation, Surface
 
 
+LONGEST_NAME = 200
+"""Most characters of a client's name, and of its version."""
+
+
 @dataclass(slots=True, eq=False)
 class Session:
     """One client, or all that share a ``key`` and a profile.
@@ -184,9 +188,13 @@ class Session:
 
 
 def client_info(client: bytes) -> tuple[str, str]:
-    """Name and version of a client as its ``clientInfo`` has them, "" for what it does not say."""
+    """Name and version of a client as its ``clientInfo`` has them, "" for what it does not say.
+
+    Each is cut at ``LONGEST_NAME``: both are logged, and shown in a line.
+    """
     try:
         members = env.members(client)
     except RpcError:
         return "", ""
-    return env.text(members.get("name")) or "", env.text(members.get("version")) or ""
+    name, version = env.text(members.get("name")) or "", env.text(members.get("version")) or ""
+    return name[:LONGEST_NAME], version[:LONGEST_NAME]
