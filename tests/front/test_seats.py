@@ -54,9 +54,10 @@ def test_the_longest_idle_session_gives_way_after_a_minute() -> None:
     clock = Clock()
     seats = Seats(2, 10_000, clock)
     assert seats.make_room() is None
-    first = open_seat(seats)
+    first, second = open_seat(seats), open_seat(seats)
+    seats.find(first.id, b"me", "")
     clock.now += 1
-    open_seat(seats)
+    seats.find(second.id, b"me", "")
     clock.now += 59
     with pytest.raises(Refused) as caught:
         seats.make_room()
@@ -64,6 +65,22 @@ def test_the_longest_idle_session_gives_way_after_a_minute() -> None:
     clock.now += 1
     assert seats.make_room() is first
     assert seats.make_room() is None
+
+
+def test_a_session_whose_client_never_came_back_gives_way_sooner_and_first() -> None:
+    clock = Clock()
+    seats = Seats(3, 10_000, clock)
+    spoken, silent, late = (open_seat(seats) for _ in range(3))
+    seats.find(spoken.id, b"me", "")
+    clock.now += 5
+    with pytest.raises(Refused):
+        seats.make_room()
+    clock.now += 1
+    seats.find(late.id, b"me", "")
+    assert seats.make_room() is silent
+    clock.now += 60
+    open_seat(seats)
+    assert seats.make_room() is spoken
 
 
 def test_a_seat_does_not_show_its_owner() -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 EVICTABLE = 60.0
 """Seconds without use after which a session gives way to a new one when all places are taken."""
+UNSPOKEN = 5.0
+"""The same for a client that has not said a word since it was greeted: it is likely gone."""
 _RETRY = (b"retry-after", b"30")
 
 
@@ -36,6 +38,8 @@ class Seat:
     outbox: Outbox
     used: float
     """When it was last used, in seconds of the clock of its ``Seats``."""
+    spoken: bool = False
+    """Whether its client has come back since it was greeted."""
     answers: set[Answer] = field(default_factory=set)
     """Responses that are being made."""
 
@@ -71,6 +75,7 @@ class Seats:
         if seat is None or seat.owner != owner or seat.profile != profile:
             raise Refused(404, "there is no such session; send initialize again")
         self.touch(seat)
+        seat.spoken = True
         return seat
 
     def touch(self, seat: Seat) -> None:
@@ -85,12 +90,16 @@ class Seats:
         """
         if len(self._seats) < self._limit:
             return None
-        unused = [seat for seat in self._seats.values() if not seat.busy]
-        longest = min(unused, key=lambda seat: seat.used, default=None)
-        if longest is None or self._clock() - longest.used <= EVICTABLE:
+        unused = [seat for seat in self._seats.values() if self._gives_way(seat)]
+        if not unused:
             text = f"all {self._limit} sessions are in use; try again later"
             raise Refused(503, text, INTERNAL_ERROR, headers=[_RETRY])
+        longest = min(unused, key=lambda seat: (seat.spoken, seat.used))
         return self._seats.pop(longest.id)
+
+    def _gives_way(self, seat: Seat) -> bool:
+        patience = EVICTABLE if seat.spoken else UNSPOKEN
+        return not seat.busy and self._clock() - seat.used > patience
 
     def add(self, session: Session, owner: bytes, profile: str, outbox: Outbox) -> Seat:
         """Give a session an id that nobody can guess."""
