@@ -202,6 +202,17 @@ async def test_closing_ends_what_the_server_started_even_outside_its_group(leave
             await anyio.wait_all_tasks_blocked()
 
 
+async def test_a_flood_on_stderr_is_read_with_rests_and_its_last_words_are_kept():
+    lines = "".join(f"line {number}\n" for number in range(100_000))
+    async with running() as child:
+        await child.ask("say", bytes=lines)
+        child.send("exit", code=3)
+        assert await child.lost() == "exited with code 3"
+        tail = child.wire.stderr_tail
+    last = range(100_000 - children.STDERR_LINES, 100_000)
+    assert tail == [f"line {number}" for number in last]
+
+
 async def test_closing_ends_the_daemons_that_the_server_started():
     async with running() as child:
         pid = await child.ask("daemon")

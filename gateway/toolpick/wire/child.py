@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 STDERR_LINES = 40
 STDERR_LINE_BYTES = 2_000
+STDERR_BURST, STDERR_REST = 32_768, 0.002
+"""After so many bytes at once stderr is not read for so many seconds."""
 CLOSE_GRACE = 1.5
 """Seconds that a server has to end after its stdin closed, and again after SIGTERM."""
 KILLS = 5
@@ -240,7 +242,7 @@ class _Child(asyncio.SubprocessProtocol):
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
         self._lines = LineBuffer()
-        self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
+        self._stderr: deque[bytes] = deque(maxlen=STDERR_LINES)
         self._stderr_rest = b""
         self._exited = asyncio.Event()
         self._lost = False
@@ -265,6 +267,8 @@ class _Child(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
             self._keep(data)
+            if len(data) > STDERR_BURST:
+                self._rest_from_stderr()
             return
         if self._deaf:
             # read all the same: a full pipe would keep the process from ending
@@ -276,13 +280,24 @@ class _Child(asyncio.SubprocessProtocol):
             self._end(f"sent {error}")
 
     def _keep(self, data: bytes) -> None:
-        *lines, rest = (self._stderr_rest + data[-65_536:]).split(b"\n")
-        self._stderr.extend(_readable(line) for line in lines if line.strip())
+        # only the last lines are looked at: a server may write any number of them
+        pieces = (self._stderr_rest + data[-65_536:]).rsplit(b"\n", 2 * STDERR_LINES)
+        pieces[0] = pieces[0].rpartition(b"\n")[2]
+        *lines, rest = pieces
+        self._stderr.extend(line[-STDERR_LINE_BYTES:] for line in lines if line.strip())
         self._stderr_rest = rest[-STDERR_LINE_BYTES:]
 
+    def _rest_from_stderr(self) -> None:
+        """Read on in a moment, so that a server that writes without end costs little."""
+        pipe = self._transport.get_pipe_transport(2) if self._transport else None
+        if pipe is not None and not pipe.is_closing():
+            reader = cast("asyncio.ReadTransport", pipe)
+            reader.pause_reading()
+            asyncio.get_running_loop().call_later(STDERR_REST, reader.resume_reading)
+
     def tail(self) -> list[str]:
-        rest = [_readable(self._stderr_rest)] if self._stderr_rest.strip() else []
-        return [*self._stderr, *rest][-STDERR_LINES:]
+        rest = [self._stderr_rest] if self._stderr_rest.strip() else []
+        return [_readable(line) for line in (*self._stderr, *rest)][-STDERR_LINES:]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._unread.discard(fd)
