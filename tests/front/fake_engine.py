@@ -302,6 +302,10 @@ class Raw:
                 self._read += await self._stream.receive()
         return int(first.split()[1]), headers, self._cut(size)
 
+    async def some(self) -> bytes:
+        """Whatever bytes are there."""
+        return await self._stream.receive()
+
     async def rest(self) -> bytes:
         """All bytes until the server closes."""
         with anyio.fail_after(5):

@@ -279,6 +279,7 @@ async def test_when_all_sessions_are_in_use_a_new_client_is_told_to_come_back() 
 
 async def test_a_session_that_nobody_uses_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "EVICTABLE", 0.0)
+    monkeypatch.setattr(sessions, "UNSPOKEN", 0.0)
     engine = FakeEngine()
     async with serving(engine, max_sessions=3) as served:
         ids = [await served.open() for _ in range(3)]

@@ -20,6 +20,8 @@ from tests.front.fake_engine import (
 
 from toolpick.front import http
 from toolpick.front.backlog import BYTES, Backlog
+from toolpick.front.connection import Connection
+from toolpick.front.connections import Connections
 from toolpick.front.descriptors import most_connections
 
 OPEN = json.dumps(initialize()).encode()
@@ -229,6 +231,53 @@ def test_connections_leave_descriptors_for_servers() -> None:
     resource = pytest.importorskip("resource")
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert 1 <= most_connections() <= max(soft // 2, 1)
+
+
+async def test_a_client_that_reads_no_more_of_a_stream_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "TICK", 0.01)
+    async with serving() as served, raw(served.port) as connection:
+        body = json.dumps(call()).encode()
+        await connection.send(*post(body, f"Mcp-Session-Id: {await served.open()}"), body=body)
+        exchange = await served.engine.next()
+        for _ in range(100):
+            exchange.notify("n", b'"%b"' % (b"x" * 100_000))
+        monkeypatch.setattr(http, "KEEP_ALIVE", 0.1)
+        await served.engine.until(lambda: served.engine.cancelled)
+        assert served.engine.cancelled == [("tools/call", "the client closed the connection")]
+
+
+async def test_a_client_that_reads_no_answers_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "TICK", 0.01)
+    monkeypatch.setattr(http, "KEEP_ALIVE", 0.1)
+    lost = anyio.Event()
+    plain = Connections.lost
+
+    def noted(self: Connections, connection: Connection) -> None:
+        plain(self, connection)
+        lost.set()
+
+    monkeypatch.setattr(Connections, "lost", noted)
+    engine = FakeEngine(replies={"initialize": {"x": "x" * 20 * MEGABYTE}})
+    async with serving(engine) as served, raw(served.port) as connection:
+        await connection.send(*post(OPEN), body=OPEN)
+        with anyio.fail_after(5):
+            await lost.wait()
+        assert len(await connection.rest()) < 20 * MEGABYTE
+
+
+async def test_a_client_that_reads_slowly_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "TICK", 0.01)
+    monkeypatch.setattr(http, "KEEP_ALIVE", 0.2)
+    engine = FakeEngine(replies={"initialize": {"x": "x" * 10 * MEGABYTE}})
+    async with serving(engine) as served, raw(served.port) as connection:
+        await connection.send(*post(OPEN), body=OPEN)
+        read = 0
+        with anyio.fail_after(5):
+            while read < 10 * MEGABYTE:
+                read += len(await connection.some())
+                await anyio.sleep(0.003)
 
 
 # -- memory

@@ -43,7 +43,8 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[Request] = deque()
         self._paused = False
         self._loop = asyncio.get_running_loop()
-        self._since = self._loop.time()
+        self._since = self._read = self._loop.time()
+        self._unread = 0
 
     # -- asyncio
 
@@ -149,8 +150,17 @@ class Connection(asyncio.Protocol):
         return self._current is None and not self._reader.in_wanted_body
 
     def close_if_idle(self, older: float) -> None:
-        """Close it when nothing has come of it since ``older`` and no response is due."""
-        if self._current is None and self._since < older:
+        """Close it when nothing has come of it since ``older``.
+
+        That is: no request began and no response is due, or nothing was read of what was sent.
+        """
+        unread = self._transport.get_write_buffer_size()
+        if unread != self._unread:
+            self._unread, self._read = unread, self._loop.time()
+        if unread:
+            if self._read < older:
+                self._transport.abort()
+        elif self._current is None and self._since < older:
             self._transport.close()
 
     def close_when_done(self) -> None:
