@@ -247,3 +247,34 @@ async def test_a_gateway_that_goes_down_answers_what_is_open() -> None:
 )
 def test_a_slow_client_misses_only_what_changes_nothing(frame: bytes, missable: bool) -> None:
     assert may_be_missed(frame) is missable
+
+
+async def test_an_array_of_messages_is_taken_in_the_version_that_has_them() -> None:
+    async with gateway(Puppet("srv")) as scene:
+        client = await silent_client(scene)
+        await client.ask("initialize", greeting({}, "2025-03-26"))
+        before = len(client.heard)
+
+        client.line(
+            b'[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},'
+            b'{"jsonrpc":"2.0","id":8,"method":"nothing"}]'
+        )
+        client.line(b" []")
+
+        said = [(m["id"], m.get("error", {}).get("message")) for m in client.heard[before:]]
+        assert said == [
+            (7, None),
+            (8, "Method not found: nothing"),
+            (None, "Invalid Request: the batch is empty"),
+        ]
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25", "2024-11-05"])
+async def test_an_array_of_messages_is_a_parse_error_in_others(version: str) -> None:
+    async with gateway(Puppet("srv")) as scene:
+        client = await silent_client(scene)
+        await client.ask("initialize", greeting({}, version))
+
+        client.line(b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]')
+
+        assert client.heard[-1]["error"]["code"] == -32700

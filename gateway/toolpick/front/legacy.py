@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 CANCELLED = RpcError(-32800, "the request was cancelled")
 ENDED = RpcError(SERVER_UNAVAILABLE, "the session was ended")
-_BATCHES = "2025-03-26"
 
 
 class Legacy:
@@ -65,8 +64,10 @@ class Legacy:
             Refused: it is not served.
         """
         seat = self._find(request)
-        if seat.session.version != _BATCHES:
-            raise Refused(400, f"arrays of messages are part of version {_BATCHES} only; send one")
+        if seat.session.version != messages.BATCHES:
+            raise Refused(
+                400, f"arrays of messages are part of version {messages.BATCHES} only; send one"
+            )
         asked = [each for each in messages.batch_of(request.body) if not self._told(seat, each)]
         if not asked:
             request.reply(202)

@@ -11,6 +11,8 @@ from toolpick.wire.depth import cut
 
 _arrays = msgspec.json.Decoder(list[msgspec.Raw])
 _ID_BEGINS = b'"-0123456789'
+BATCHES = "2025-03-26"
+"""The one version whose clients may send arrays."""
 MOST = 500
 """Messages of one array: they are begun in one go, and meanwhile no other client is served."""
 TOO_DEEP = "Invalid Request: the message is nested too deeply"

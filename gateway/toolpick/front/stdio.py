@@ -10,7 +10,15 @@ import anyio
 from toolpick.engine.exchange import CLIENT_KEY, VERSION_KEY
 from toolpick.errors import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, FrameError, RpcError
 from toolpick.front.backlog import UNHEARD, question
-from toolpick.front.messages import TOO_DEEP, has_good_id, id_of_deep
+from toolpick.front.messages import (
+    BATCHES,
+    TOO_DEEP,
+    batch_of,
+    has_good_id,
+    id_of_deep,
+    is_batch,
+)
+from toolpick.front.refusal import Refused
 from toolpick.model import Era
 from toolpick.wire import envelope as env
 from toolpick.wire.own import OwnWire
@@ -91,6 +99,9 @@ class StdioFront:
             log.exception("event=bug bytes=%d", len(frame))
 
     def _take(self, frame: bytes) -> None:
+        if self.session is not None and self.session.version == BATCHES and is_batch(frame):
+            self._take_batch(frame)
+            return
         try:
             message = env.decode(frame)
         except FrameError as error:
@@ -100,6 +111,19 @@ class StdioFront:
             else:
                 self._refuse(b"", RpcError(PARSE_ERROR, "Parse error: not a JSON-RPC message"))
             return
+        self._take_message(message)
+
+    def _take_batch(self, frame: bytes) -> None:
+        """Take an array of messages; what they ask for is answered one by one."""
+        try:
+            messages = batch_of(frame)
+        except Refused as refused:
+            self._wire.send(refused.body)
+            return
+        for message in messages:
+            self._take_message(message)
+
+    def _take_message(self, message: env.Envelope) -> None:
         if not has_good_id(message):
             text = "Invalid Request: an id must be a string or a number"
             self._refuse(b"", RpcError(INVALID_REQUEST, text))
