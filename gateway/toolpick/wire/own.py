@@ -23,17 +23,14 @@ if TYPE_CHECKING:
 
     from toolpick.wire.wire import Outgoing, Receiver
 
-UNREAD_LIMIT = 16 * 2**20
-"""Bytes that may wait for a client that does not read; beyond it the client is not read either."""
-
-LOOK = 0.5
-"""Seconds between two looks at a client that is not read."""
-
-
 log = logging.getLogger(__name__)
 
 UNREAD = 2**20
 """Bytes that the client has not read, after which frames that may be missed are dropped."""
+UNREAD_LIMIT = 16 * 2**20
+"""Bytes that may wait for a client that does not read; beyond it the client is not read either."""
+LOOK = 0.5
+"""Seconds between two looks at a client that is not read."""
 
 
 class OwnWire:
