@@ -49,6 +49,16 @@ def test_an_end_that_is_excused_is_followed_by_a_start_at_once() -> None:
     assert (restarts.failures, restarts.next_start) == (0, 5.0)
 
 
+def test_an_excuse_is_good_once_until_the_server_was_steady() -> None:
+    restarts = schedule()
+    waits = []
+    for now in (100.0, 101.0, 102.0, 122.0 + STEADY):
+        restarts.excused(now)
+        waits.append(restarts.next_start - now)
+
+    assert waits == pytest.approx([0.0, *DELAYS[:2], 0.0])
+
+
 def test_a_start_in_another_way_comes_at_once_but_does_not_begin_anew() -> None:
     restarts = schedule()
     restarts.ended(0.0, 0.0)

@@ -165,6 +165,38 @@ async def test_a_search_does_not_wait_for_the_pauses_of_a_restless_server(
         assert list(scene.engine.sessions[0].pool.generation.tools) == ["odd__later"]
 
 
+async def test_a_server_that_forgets_every_session_is_greeted_with_growing_pauses() -> None:
+    greetings = 0
+
+    async def handler(asked: Request) -> None:
+        nonlocal greetings
+        if asked.rpc == "initialize":
+            greetings += 1
+            result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
+            await asked.result(result, mcp_session_id="s")
+        elif asked.rpc == "tools/list":
+            await asked.result({"tools": [tool("echo")]})
+        elif not asked.body:
+            await asked.answer(405)
+        elif "id" in asked.message:
+            await asked.answer(404)
+        else:
+            await asked.answer(202)
+
+    async with serving(handler) as server:
+        puppet = Puppet("odd", transport="http", url=server.url, command="", args=(), cwd="")
+        async with gateway(puppet) as scene:
+            client = await scene.client()
+            await client.tools()
+            first = await client.fails("tools/call", called("odd__echo"))
+            for _ in range(20):
+                await client.fails("tools/call", called("odd__echo"))
+
+        what = "server 'odd' no longer knows the session, though it is a new one"
+        assert first["message"] == what
+        assert greetings < 12
+
+
 # -- what callers get whatever comes back
 
 

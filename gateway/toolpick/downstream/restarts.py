@@ -30,6 +30,7 @@ class Restarts:
         self.failures = 0
         """Failures since the server was last steady."""
         self.next_start = 0.0
+        self._last_excuse = -STEADY
 
     def ended(self, now: float, lived: float) -> None:
         """Note that the server went down after being up for ``lived`` seconds, 0 for never."""
@@ -39,7 +40,14 @@ class Restarts:
         self.next_start = now + delay(self.failures) * self._spread(1 - JITTER, 1 + JITTER)
 
     def excused(self, now: float) -> None:
-        """Note an end that is no failure: the next start is due at once."""
+        """Note an end that is no failure: the next start is due at once.
+
+        Whoever needs the same excuse again before it was steady has failed.
+        """
+        if now - self._last_excuse < STEADY:
+            self.ended(now, 0.0)
+            return
+        self._last_excuse = now
         self.failures = 0
         self.next_start = now
 

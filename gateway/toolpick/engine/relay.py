@@ -240,7 +240,8 @@ class Relay:
             log.info("server=%s event=repeat method=%s", self.link.name, self.exchange.method)
             self._again(self)
             return
-        told = unavailable(self.link, error.message, LOST if gone else error.code)
+        again = ", though it is a new one" if gone and self.repeats else ""
+        told = unavailable(self.link, error.message + again, LOST if gone else error.code)
         self._deliver(b"", env.error_object(told))
 
     # -- what the server says on the way
