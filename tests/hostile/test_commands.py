@@ -16,6 +16,7 @@ from tests.programs import PATIENCE, TOOLPICK, Process, end
 
 from toolpick.config import source
 from toolpick.config.load import load
+from toolpick.engine.selections import cache_folder
 from toolpick.errors import ConfigError
 from toolpick.front.descriptors import WANTED
 
@@ -139,6 +140,12 @@ def test_a_limit_of_open_files_that_can_not_be_raised_is_lived_with(tmp_path: Pa
     script = 'ulimit -n 64; exec "$@"'
     command = ("sh", "-c", script, "sh", sys.executable, "-c", said)
     assert run(tmp_path, *command) == (0, "32\n", "")
+
+
+def test_without_a_home_no_cache_is_kept_in_the_working_directory() -> None:
+    assert cache_folder({}).is_absolute()
+    assert cache_folder({"HOME": "/h"}) == Path("/h/.cache/toolpick")
+    assert cache_folder({"HOME": "/h", "XDG_CACHE_HOME": "/c"}) == Path("/c/toolpick")
 
 
 # -- signals

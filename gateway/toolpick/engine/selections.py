@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,5 +174,6 @@ def superseded(session: Session, query: Query) -> bool:
 def cache_folder(environ: Mapping[str, str]) -> Path:
     """Where caches are kept: ``toolpick`` in the user's cache folder."""
     base = environ.get("XDG_CACHE_HOME") or environ.get("LOCALAPPDATA")
-    home = environ.get("HOME") or environ.get("USERPROFILE") or ""
+    # clients may start us without these variables: never in whatever folder that happens in
+    home = environ.get("HOME") or environ.get("USERPROFILE") or os.path.expanduser("~")  # noqa: PTH111
     return Path(base or Path(home) / ".cache") / "toolpick"
