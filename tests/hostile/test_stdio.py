@@ -3,6 +3,7 @@
 import logging
 import os
 import select
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -325,6 +326,21 @@ def test_a_client_that_closes_stdout_is_gone(tmp_path: Path) -> None:
 
 
 # -- how they are started
+
+
+@posix
+def test_one_socket_serves_for_stdin_and_stdout(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    ours.settimeout(PATIENCE)
+    with ours, serving(tmp_path, stdin=theirs, stdout=theirs) as process:
+        theirs.close()
+        lines = ours.makefile("rb")
+        for id in ("a", "b"):
+            ours.sendall(ping(id))
+            assert lines.readline() == b'{"jsonrpc":"2.0","id":"%b","result":{}}\n' % id.encode()
+        ours.shutdown(socket.SHUT_WR)
+        assert process.wait(PATIENCE) == 0
+        lines.close()
 
 
 @posix

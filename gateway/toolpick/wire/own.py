@@ -10,6 +10,8 @@ import asyncio
 import logging
 import os
 import select
+import socket
+import stat
 import threading
 from contextvars import copy_context
 from functools import partial
@@ -54,6 +56,10 @@ class OwnWire:
         self._fd = os.dup(1)
         os.dup2(2, 1)
         self._stdin = _Stdin(receiver)
+        if _one_socket(0, self._fd):
+            self._out = await self._stdin.open_socket()
+            self._out.set_write_buffer_limits(UNREAD_LIMIT)
+            return
         await self._open_stdout(_Stdout(self._stdin))
         await self._stdin.open()
 
@@ -142,6 +148,19 @@ class _Stdin(asyncio.Protocol):
         self._may_read.set()
         threading.Thread(target=self._read, args=(tell,), name="stdin", daemon=True).start()
 
+    async def open_socket(self) -> asyncio.Transport:
+        """Use stdin for both directions: pipes are taken for closed when something comes in."""
+        loop = asyncio.get_running_loop()
+        taken = socket.socket(fileno=os.dup(0))
+        self._transport, _ = transport, _ = await loop.connect_accepted_socket(lambda: self, taken)
+        return transport
+
+    def pause_writing(self) -> None:
+        self.pause()
+
+    def resume_writing(self) -> None:
+        self.resume()
+
     def _read(self, tell: Callable[..., object]) -> None:
         """Read in a thread."""
         try:
@@ -201,6 +220,12 @@ def _watchable(loop: asyncio.AbstractEventLoop, number: int) -> bool:
     except (OSError, ValueError, NotImplementedError):
         return False
     return True
+
+
+def _one_socket(one: int, other: int) -> bool:
+    """Whether two files are the same socket, as under inetd, systemd and socat."""
+    first, second = os.fstat(one), os.fstat(other)
+    return stat.S_ISSOCK(first.st_mode) and os.path.samestat(first, second)
 
 
 def _hung_up(number: int) -> bool:
